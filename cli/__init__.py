@@ -1,0 +1,1 @@
+"""The door: the `fireassay` command. It only assembles."""

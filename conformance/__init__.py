@@ -1,0 +1,1 @@
+"""The examination: recorder, cases, and the gate between cases and clauses."""

@@ -1,0 +1,1 @@
+"""The flight recorder: rows that survive kill -9, and their way to Parquet."""
