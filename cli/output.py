@@ -1,0 +1,47 @@
+"""One way to print a table: for people with Rich, for programs with --json."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["AsJson", "print_rows", "print_value"]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
+
+
+def print_value(value: object) -> None:
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False, default=str)
+    sys.stdout.write("\n")
+
+
+def print_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool, title: str = "") -> None:
+    """Print rows that share their keys. Lists are joined, truth values become yes and no."""
+    if as_json:
+        print_value([dict(row) for row in rows])
+        return
+    console = Console()
+    if not rows:
+        console.print(f"{title or 'rows'}: none")
+        return
+    table = Table(title=title or None, title_justify="left", header_style="bold", pad_edge=False)
+    for index, key in enumerate(rows[0]):
+        table.add_column(key.replace("_", " "), no_wrap=index == 0, overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row.values()))
+    console.print(table)
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, bool):
+        return Text("yes", "green") if value else Text("no", "red")
+    if isinstance(value, float):
+        return Text(f"{value:,.2f}")
+    if isinstance(value, (list, tuple)):
+        return Text(" ".join(str(item) for item in value))
+    return Text("" if value is None else str(value))
