@@ -1,0 +1,113 @@
+"""How quiet this machine is: what a latency figure taken here is worth.
+
+Noise makes no figure wrong, it makes it wide. A row is `available` where the machine is fit for the gates that depend on it.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fireassay.perf import _floors
+from fireassay.perf.floors import Setting, measure, run_native
+from fireassay.spec.capability import Capability
+from fireassay.spec.outcomes import EnvironmentUnfit
+
+__all__ = ["probe", "steal_of"]
+
+_GATES = ("LOG-P1",)
+_GAPS = 2_000_000  # clock reads; some 50 ms
+_SLOW_CLOCK_NS = 200.0  # a clock read that leaves the process costs more than this
+_COARSE_NS = 1000.0
+_LONG_GAP_NS = 5e6  # a spin loop that loses the processor for longer than this spoils a p99.9
+_STEAL_SHARE = 0.02
+
+
+def steal_of(stat: str) -> tuple[int, int]:
+    """(stolen, all) ticks of the first line of /proc/stat; guest time is already inside user time."""
+    fields = [int(field) for field in stat.splitlines()[0].split()[1:]]
+    return (fields[7] if len(fields) > 7 else 0), sum(fields[:8])
+
+
+def _clock() -> Capability:
+    cost = measure("clock", Setting(effort=0.2))
+    resolution = time.get_clock_info("monotonic").resolution * 1e9
+    fit = cost.p50 < _SLOW_CLOCK_NS and resolution < _COARSE_NS
+    source = _text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
+    return Capability(
+        name="noise: clock",
+        available=fit,
+        detail=f"read {cost.p50:.1f} ns, resolution {resolution:.0f} ns, source {source}",
+        affects=() if fit else _GATES,
+        remedy="" if fit else "Boot with a clock source that is read without a system call (tsc, kvm-clock, arch_sys_counter).",
+    )
+
+
+def _jitter(setting: Setting) -> Capability:
+    try:
+        gaps, note = run_native(lambda out, n, native: int(_floors.lib.floors_gaps(out, n, native)), _GAPS, setting, "gaps")
+    except EnvironmentUnfit as unfit:
+        return Capability(name="noise: jitter", available=False, detail=str(unfit), affects=_GATES, remedy="Measure on an idle machine.")
+    longest, late = float(gaps.max()), float(np.percentile(gaps, 99.9))
+    fit = longest < _LONG_GAP_NS
+    return Capability(
+        name="noise: jitter",
+        available=fit,
+        detail=f"spin loop of {gaps.sum() / 1e6:.0f} ms: largest gap {longest / 1000:.1f} µs, p99.9 {late:.0f} ns"
+        + (f" ({note})" if note else ""),
+        affects=() if fit else _GATES,
+        remedy="" if fit else "Stop other load, or give the measuring processes isolated processors (isolcpus, cpusets).",
+    )
+
+
+def _steal(before: tuple[int, int], after: tuple[int, int]) -> Capability:
+    stolen, ticks = after[0] - before[0], after[1] - before[1]
+    share = stolen / ticks if ticks > 0 else 0.0
+    since_boot = after[0] / after[1] if after[1] else 0.0
+    fit = share <= _STEAL_SHARE
+    return Capability(
+        name="noise: steal",
+        available=fit,
+        detail=f"{share:.1%} while probing ({ticks} ticks), {since_boot:.2%} since boot",
+        affects=() if fit else _GATES,
+        remedy="" if fit else "Other guests take this machine's processors: use a dedicated host for latency gates.",
+    )
+
+
+def _cpus() -> Capability:
+    usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
+    fit = usable >= 2
+    return Capability(
+        name="noise: processors",
+        available=fit,
+        detail=f"{usable} usable of {present}",
+        affects=() if fit else _GATES,
+        remedy="" if fit else "Two processors are needed for figures between processes: widen the affinity or the container's cpuset.",
+    )
+
+
+def _governor() -> Capability:
+    governor = _text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+    fit = governor in (None, "performance")
+    return Capability(
+        name="noise: governor",
+        available=fit,
+        detail=governor or "not visible here; the host decides",
+        affects=() if fit else _GATES,
+        remedy="" if fit else "Set the governor to performance: cpupower frequency-set -g performance.",
+    )
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def probe() -> tuple[Capability, ...]:
+    stat = Path("/proc/stat")
+    before = steal_of(stat.read_text())
+    rows = (_cpus(), _governor(), _clock(), _jitter(Setting(deadline_s=5.0)))
+    return (*rows, _steal(before, steal_of(stat.read_text())))
