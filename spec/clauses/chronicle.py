@@ -144,7 +144,7 @@ CLAUSES: tuple[Clause, ...] = (
         level=Level.MUST,
         title="Writer lock with staleness check",
         statement=(
-            "An advisory lock on writer.lock is kept by the writer; the file stores pid, start time in clock ticks (field 22 of /proc/PID/stat, "
+            "The writer keeps writer.lock under an advisory lock; it stores pid, start time in clock ticks (field 22 of /proc/PID/stat, "
             "parsed after the last closing parenthesis) and epoch. A live holder means WriterAlreadyActive. A holder that is dead, or "
             "whose pid was reused as the start time shows, is replaced. writer_epoch grows by 1 per open. The writer's heartbeat "
             "advances when it is idle too."
