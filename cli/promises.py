@@ -10,7 +10,8 @@ from fireassay.cli.output import AsJson, print_rows
 from fireassay.spec.clause import System
 from fireassay.spec.clauses import of_system
 from fireassay.spec.outcomes import HarnessError
-from fireassay.spec.promises import Promises, applicable, lint
+from fireassay.spec.promises import Promises, applicable
+from fireassay.spec.promises_schema import lint
 
 __all__ = ["register"]
 
@@ -34,7 +35,7 @@ def promises(
         raise HarnessError(f"{file} is not TOML: {error}") from None
     problems = lint(document, str(file))
     if problems:
-        rows = [{"where": problem.path, "what is wrong": problem.what, "what to do": problem.remedy} for problem in problems]
+        rows = [{"where": problem.path, "what is wrong": problem.wrong, "what to do": problem.remedy} for problem in problems]
         print_rows(rows, as_json=as_json, title=f"{file}: {len(problems)} problems")
         raise typer.Exit(2)
     declared = Promises.from_toml(text, str(file))

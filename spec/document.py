@@ -8,7 +8,7 @@ from pathlib import Path
 from fireassay.spec.clause import Clause, Level, Method, System
 from fireassay.spec.clauses import ALL
 
-__all__ = ["clauses_markdown", "main"]
+__all__ = ["clause_markdown", "clauses_markdown", "main"]
 
 COMMAND = "python -m fireassay.spec.document"
 
@@ -60,7 +60,7 @@ def clauses_markdown(clauses: Iterable[Clause]) -> str:
         if own:
             parts.append(f"## {system.value}: {name}\n")
             parts.append(_table(own))
-            parts.extend(_section(clause) for clause in own)
+            parts.extend(clause_markdown(clause) for clause in own)
     return "\n".join(parts)
 
 
@@ -78,7 +78,7 @@ def _table(clauses: Sequence[Clause]) -> str:
     return "\n".join([*rows, ""])
 
 
-def _section(clause: Clause) -> str:
+def clause_markdown(clause: Clause) -> str:
     lines = [f'<a id="{clause.id.lower()}"></a>', "", f"### {clause.id}: {_text(clause.title)}", "", _text(clause.statement), ""]
     lines += [f"- **Level:** {LEVELS[clause.level]}", f"- **Why:** {_text(clause.why)}", f"- **Source:** {_text(clause.seed)}"]
     lines.append(f"- **Verified by:** {_joined(m.value for m in clause.verified)}")
