@@ -1,0 +1,84 @@
+/*
+ * Every memory order of the core stands here, and every store to shared memory goes through here past a failpoint site.
+ *
+ * A release names its acquire in a comment at the place of use. Loads have no site: they change nothing.
+ */
+#ifndef FA_ATOMICS_H
+#define FA_ATOMICS_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "fa_failpoint.h"
+
+#define FA_LOAD_RELAXED(ptr) __atomic_load_n((ptr), __ATOMIC_RELAXED)
+#define FA_LOAD_ACQUIRE(ptr) __atomic_load_n((ptr), __ATOMIC_ACQUIRE)
+#define FA_LOAD_SEQ_CST(ptr) __atomic_load_n((ptr), __ATOMIC_SEQ_CST)
+
+#define FA_STORE_RELAXED(site, ptr, value)                                                                             \
+    do {                                                                                                               \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_store_n((ptr), (value), __ATOMIC_RELAXED);                                                            \
+    } while (0)
+
+#define FA_STORE_RELEASE(site, ptr, value)                                                                             \
+    do {                                                                                                               \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_store_n((ptr), (value), __ATOMIC_RELEASE);                                                            \
+    } while (0)
+
+#define FA_STORE_SEQ_CST(site, ptr, value)                                                                             \
+    do {                                                                                                               \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_store_n((ptr), (value), __ATOMIC_SEQ_CST);                                                            \
+    } while (0)
+
+/* Acquire and release; yields the former value. */
+#define FA_EXCHANGE(site, ptr, value)                                                                                  \
+    __extension__({                                                                                                    \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_exchange_n((ptr), (value), __ATOMIC_ACQ_REL);                                                         \
+    })
+
+/* Strong; acquire and release on success, acquire on failure, when *expected holds what was found. Yields a bool. */
+#define FA_CAS(site, ptr, expected, desired)                                                                           \
+    __extension__({                                                                                                    \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_compare_exchange_n((ptr), (expected), (desired), false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);          \
+    })
+
+/* Acquire and release; yields the former value. */
+#define FA_FETCH_ADD(site, ptr, value)                                                                                 \
+    __extension__({                                                                                                    \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        __atomic_fetch_add((ptr), (value), __ATOMIC_ACQ_REL);                                                          \
+    })
+
+/* Plain bytes into shared memory, before the store that publishes them. */
+#define FA_COPY(site, to, from, length)                                                                                \
+    do {                                                                                                               \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        memcpy((to), (from), (length));                                                                                \
+    } while (0)
+
+/* For the failpoint machinery itself, whose stores cannot be failpoints. */
+#define FA_BARE_STORE_RELEASE(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELEASE)
+#define FA_BARE_STORE_RELAXED(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELAXED)
+#define FA_BARE_FETCH_ADD(ptr, value) __atomic_fetch_add((ptr), (value), __ATOMIC_RELAXED)
+
+#define FA_FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define FA_FENCE_RELEASE() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define FA_FENCE_FULL() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+
+static inline void fa_atomics_cpu_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield" ::: "memory");
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * FAILPOINT(name, kind, what happens here). Kind STORE: a store to shared memory. Kind SYSCALL: a persistence system call,
+ * which may also be told to fail with an errno. A hit lies before the store or call it names. Append only: control files
+ * carry a hash of this list. Included many times on purpose.
+ */
+FAILPOINT(probe_store_release, STORE, "the probe's release store")
+FAILPOINT(probe_store_relaxed, STORE, "the probe's relaxed store")
+FAILPOINT(probe_exchange, STORE, "the probe's exchange")
+FAILPOINT(probe_cas, STORE, "the probe's compare and swap")
+FAILPOINT(probe_fetch_add, STORE, "the probe's fetch and add")
+FAILPOINT(probe_copy, STORE, "the probe's copy of bytes into shared memory")
+FAILPOINT(probe_open, SYSCALL, "the probe opens or makes its file")
+FAILPOINT(probe_flock, SYSCALL, "the probe locks its file")
+FAILPOINT(probe_fallocate, SYSCALL, "the probe reserves its blocks")
+FAILPOINT(probe_ftruncate, SYSCALL, "the probe sets its file's length")
+FAILPOINT(probe_pwrite, SYSCALL, "the probe writes")
+FAILPOINT(probe_pread, SYSCALL, "the probe reads back")
+FAILPOINT(probe_fdatasync, SYSCALL, "the probe makes its data durable")
+FAILPOINT(probe_fsync, SYSCALL, "the probe makes its file durable")
+FAILPOINT(probe_mmap, SYSCALL, "the probe maps its file")
+FAILPOINT(probe_msync, SYSCALL, "the probe makes its map durable")
+FAILPOINT(probe_munmap, SYSCALL, "the probe unmaps its file")
+FAILPOINT(probe_rename, SYSCALL, "the probe renames its file")
+FAILPOINT(probe_fsync_dir, SYSCALL, "the probe makes its directory durable")
+FAILPOINT(probe_unlink, SYSCALL, "the probe removes its file")
+FAILPOINT(replace_open, SYSCALL, "the temporary file is made")
+FAILPOINT(replace_pwrite, SYSCALL, "the temporary file is written")
+FAILPOINT(replace_fsync, SYSCALL, "the temporary file is made durable before it gets its name")
+FAILPOINT(replace_rename, SYSCALL, "the temporary file takes the place of the old one")
+FAILPOINT(replace_fsync_dir, SYSCALL, "the new name is made durable")
+FAILPOINT(replace_unlink, SYSCALL, "the temporary file of a failed replacement is removed")
