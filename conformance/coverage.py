@@ -1,0 +1,63 @@
+"""The gate between cases and clauses: no case without a clause, no clause without a case where its system exists.
+
+Pure, so that the gate itself can be shown to fail; the pytest plugin only feeds it.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from importlib.metadata import entry_points
+from types import MappingProxyType
+
+from fireassay.spec.clause import Clause, Method, System
+from fireassay.spec.outcomes import Verdict
+
+__all__ = ["GROUP", "SYSTEM_OF_TARGET", "existing_systems", "gaps", "standing", "systems_of"]
+
+GROUP = "fireassay.targets"
+
+SYSTEM_OF_TARGET: Mapping[str, System] = MappingProxyType(
+    {
+        "om_bus": System.OMB,
+        "bridge": System.BRG,
+        "comet": System.COM,
+        "chronicle": System.CHR,
+        "simplebus": System.SMB,
+    }
+)
+
+
+def systems_of(targets: Iterable[str]) -> frozenset[System]:
+    """The systems that exist where these targets are registered. Any target at all, also a stranger's, makes LOG exist."""
+    names = frozenset(targets)
+    named = {SYSTEM_OF_TARGET[name] for name in names if name in SYSTEM_OF_TARGET}
+    return frozenset(named | {System.LOG}) if names else frozenset()
+
+
+def existing_systems() -> frozenset[System]:
+    """The systems of the targets registered in this environment; no target is imported for it."""
+    return systems_of(entry.name for entry in entry_points(group=GROUP))
+
+
+def gaps(clauses: Iterable[Clause], cases: Mapping[str, Iterable[str]], existing: Set[System]) -> tuple[str, ...]:
+    """One sentence per hole: a case without a clause, a case with an unknown one, a clause without a case.
+
+    A clause that is verified by inspection alone needs no case; the certificate says that people read it.
+    """
+    known = {clause.id: clause for clause in clauses}
+    shown: set[str] = set()
+    sentences: list[str] = []
+    for case in sorted(cases):
+        named = tuple(cases[case])
+        shown.update(named)
+        if not named:
+            sentences.append(f"{case} names no clause: mark it with @pytest.mark.clause(...) and the clauses it can convict.")
+        for unknown in sorted(set(named) - known.keys()):
+            sentences.append(f"{case} names {unknown}, which is no clause: correct the id or add the clause to fireassay.spec.clauses.")
+    for id_, clause in sorted(known.items()):
+        if clause.system in existing and id_ not in shown and set(clause.verified) != {Method.INSPECTION}:
+            sentences.append(f"{id_} ({clause.title}) has no case while its system exists: write a case marked clause({id_!r}).")
+    return tuple(sentences)
+
+
+def standing(clauses: Iterable[Clause], existing: Set[System]) -> Mapping[str, Verdict]:
+    """NOT_RUN for each clause of a system that does not exist here; nothing is said of the others."""
+    return {clause.id: Verdict.NOT_RUN for clause in clauses if clause.system not in existing}
