@@ -22,7 +22,7 @@ from fireassay.conformance.recorder.recorder import Recorder
 from fireassay.conformance.recorder.recording import Recording, open_recording
 from fireassay.spec.history.ops import Op, Phase
 
-__all__ = ["KINDS", "judge", "main", "one_round"]
+__all__ = ["CAPACITY", "KINDS", "judge", "main", "one_round"]
 
 KINDS = ("events", "chained", "runs")
 CAPACITY = {"events": 1 << 18, "chained": 1 << 10, "runs": 1 << 16}

@@ -167,7 +167,17 @@ class Recording:
 def open_recording(path: str | os.PathLike[str]) -> Recording:
     """Open a recording by its prefix or by the path of any of its parts."""
     prefix = Path(SUFFIX.sub("", os.fspath(path)))
-    paths = _parts(prefix)
+    for _ in range(TRIES):
+        paths = _parts(prefix)
+        recording = _open_parts(prefix, paths)
+        if recording.header.state is not State.CHAINED:
+            return recording
+        if len(_parts(prefix)) == len(paths):  # else a living writer chained while we read: look again
+            raise RecordingError(f"{prefix}: part {len(paths):03} is missing")
+    raise RecordingError(f"{prefix}: its writer is too fast to be read now")
+
+
+def _open_parts(prefix: Path, paths: list[Path]) -> Recording:
     headers: list[Header] = []
     chunks: list[npt.NDArray[np.void]] = []
     for number, part in enumerate(paths):
@@ -180,8 +190,6 @@ def open_recording(path: str | os.PathLike[str]) -> Recording:
             raise RecordingError(f"{paths[number - 1]}: has room left, yet {part.name} follows")
         headers.append(header)
         chunks.append(_read_rows(part, header))
-    if headers[-1].state is State.CHAINED:
-        raise RecordingError(f"{prefix}: part {len(paths):03} is missing")
     return Recording(prefix.name, tuple(paths), tuple(headers), tuple(chunks))
 
 
@@ -218,27 +226,9 @@ def _read_header(path: Path) -> Header:
         raise RecordingError(f"{path}: not a recording (magic {data[:8]!r})")
     if len(data) < HEADER_SIZE:
         raise RecordingError(f"{path}: truncated inside the header ({size} bytes)")
-    (
-        _,
-        version,
-        header_size,
-        row_size,
-        part,
-        capacity,
-        nonce,
-        epsilon,
-        host,
-        boot,
-        time_ns,
-        mono,
-        real,
-        pid,
-        count,
-        ticks,
-        lost,
-        state,
-        _,
-    ) = PREAMBLE.unpack_from(data)
+    fields = PREAMBLE.unpack_from(data)
+    _, version, header_size, row_size, part, capacity, nonce, epsilon, host = fields[:9]
+    boot, time_ns, mono, real, pid, count, ticks, lost, state, _ = fields[9:]
     if version != VERSION:
         raise RecordingError(f"{path}: version {version}, can read {VERSION}")
     if (header_size, row_size) != (HEADER_SIZE, ROW_SIZE):
