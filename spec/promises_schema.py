@@ -293,8 +293,8 @@ def _no_tail_of_never(p: Promises) -> Iterator[Finding]:
                 if _STRENGTH[grade.after] == 0 and getattr(grade, key) is not None:
                     yield (
                         f"{table}.{name}.{key}",
-                        "allows a tail to be lost while 'never' owes nothing",
-                        "remove it, or say after what it is owed",
+                        "allows a tail to be lost while after is never, which owes nothing",
+                        f"remove it, or raise {table}.{name}.after",
                     )
 
 
