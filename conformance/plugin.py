@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 CASES = Path(__file__).resolve().parent / "cases"
-CASE_CLAUSES = pytest.StashKey[dict[str, tuple[str, ...]]]()  # case id → clause ids, on the config
+CASE_CLAUSES = pytest.StashKey[dict[str, tuple[str, ...]]]()  # case id → clause ids, without canaries
 _RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 _GAPS = pytest.StashKey[tuple[str, ...]]()
 
@@ -35,7 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "clause(*ids): the clauses that this case can convict")
+    config.addinivalue_line(
+        "markers", "clause(*ids, canary=False): the clauses that this case can convict; a canary convicts a handmade history"
+    )
     config.stash[CASE_CLAUSES] = {}
 
 
@@ -47,16 +49,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from fireassay.conformance.coverage import gaps
     from fireassay.spec.clauses import ALL
 
-    named = {item.nodeid: _clauses_of(item) for item in cases}
-    config.stash[CASE_CLAUSES].update(named)
+    named = {item.nodeid: _clauses_of(item, canaries=True) for item in cases}
+    counted = {item.nodeid: _clauses_of(item, canaries=False) for item in cases}
+    config.stash[CASE_CLAUSES].update({case: ids for case, ids in counted.items() if ids})
     wrong = gaps(ALL, named, frozenset())
     if wrong:
         raise pytest.UsageError(*wrong)
 
 
-def _clauses_of(item: pytest.Item) -> tuple[str, ...]:
-    """In the order they were written, function before class before module."""
-    return tuple(dict.fromkeys(str(id_) for marker in item.iter_markers("clause") for id_ in marker.args))
+def _clauses_of(item: pytest.Item, *, canaries: bool) -> tuple[str, ...]:
+    """In the order they were written, function before class before module. A canary speaks for the harness, not for a target."""
+    markers = [marker for marker in item.iter_markers("clause") if canaries or not marker.kwargs.get("canary", False)]
+    return tuple(dict.fromkeys(str(id_) for marker in markers for id_ in marker.args))
 
 
 @pytest.hookimpl(tryfirst=True)

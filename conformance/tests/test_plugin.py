@@ -147,3 +147,13 @@ def test_without_the_option_a_gap_does_not_fail_the_session(session: Session) ->
     session.case(SOUND)
     code, said = session.run()
     assert code == pytest.ExitCode.OK, said
+
+
+def test_a_canary_is_no_case_of_its_clause(session: Session) -> None:
+    session.register("comet")
+    session.case(SOUND.replace('"LOG-04"', '"LOG-04", canary=True'))
+    code, said = session.run(CASES, "--clause-coverage")
+    assert code == pytest.ExitCode.TESTS_FAILED, said
+    assert "1 passed" in said
+    assert "LOG-04 (" in said
+    assert "names no clause" not in said
