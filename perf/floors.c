@@ -180,7 +180,8 @@ int floors_gaps(double *out, size_t n, const struct floors_plan *plan) {
     return result;
 }
 
-int floors_memcpy(double *out, size_t n, size_t batch, unsigned char *ring, size_t ring_size, size_t length, const struct floors_plan *plan) {
+int floors_memcpy(double *out, size_t n, size_t batch, unsigned char *ring, size_t ring_size, size_t length,
+                  const struct floors_plan *plan) {
     unsigned char record[PAGE];
     if (length == 0 || length > sizeof record || length > ring_size || batch == 0) return -EINVAL;
     memset(record, 0x5a, sizeof record);

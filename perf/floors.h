@@ -25,7 +25,8 @@ struct floors_plan {
 
 int floors_clock(double *out, size_t n, size_t batch, const struct floors_plan *plan);
 int floors_gaps(double *out, size_t n, const struct floors_plan *plan);
-int floors_memcpy(double *out, size_t n, size_t batch, unsigned char *ring, size_t ring_size, size_t length, const struct floors_plan *plan);
+int floors_memcpy(double *out, size_t n, size_t batch, unsigned char *ring, size_t ring_size, size_t length,
+                  const struct floors_plan *plan);
 int floors_spsc(double *out, size_t n, size_t batch, const struct floors_plan *plan);
 int floors_pingpong(double *out, size_t n, const struct floors_plan *plan);
 int floors_udp(double *out, size_t n, const struct floors_plan *plan);

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fireassay.perf import _floors
+from fireassay.perf._floors import ffi, lib
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError
 
 __all__ = ["FLOORS", "Comparison", "Floor", "Interleaved", "Ratio", "Sample", "Setting", "measure", "plan", "ratio", "run_native", "table"]
@@ -77,7 +77,7 @@ def plan(setting: Setting) -> tuple[Any, str]:
     """The C plan and a note on pinning. With one processor both sides share it and give it away while they wait."""
     cpus = sorted(os.sched_getaffinity(0))
     pinned = len(cpus) >= 2
-    native = _floors.ffi.new(
+    native = ffi.new(
         "struct floors_plan *",
         {
             "cpu_near": cpus[0] if pinned else -1,
@@ -96,7 +96,7 @@ def run_native(
     """Fill `count` figures through a C floor; a negative errno becomes a sentence."""
     figures = np.zeros(count, dtype=np.float64)
     native, note = plan(setting)
-    got = call(_floors.ffi.from_buffer("double[]", figures, require_writable=True), count, native)
+    got = call(ffi.from_buffer("double[]", figures, require_writable=True), count, native)
     if got == -errno.ETIMEDOUT:
         raise EnvironmentUnfit(f"floor {what}: not done within {setting.deadline_s:g} s; the machine is overloaded or a process stalls")
     if got == -errno.ECHILD:
@@ -113,15 +113,15 @@ def _sample(call: Callable[[Any, int, Any], int], base: int, setting: Setting, w
 
 
 def _clock(setting: Setting) -> Sample:
-    return _sample(lambda out, n, native: int(_floors.lib.floors_clock(out, n, 1000, native)), 1000, setting, "clock")
+    return _sample(lambda out, n, native: int(lib.floors_clock(out, n, 1000, native)), 1000, setting, "clock")
 
 
 def _memcpy(length: int) -> Callable[[Setting], Sample]:
     def run(setting: Setting) -> Sample:
-        ring = _floors.ffi.from_buffer("unsigned char[]", np.zeros(_RING_BYTES, dtype=np.uint8), require_writable=True)
+        ring = ffi.from_buffer("unsigned char[]", np.zeros(_RING_BYTES, dtype=np.uint8), require_writable=True)
 
         def call(out: Any, n: int, native: Any) -> int:
-            return int(_floors.lib.floors_memcpy(out, n, 1000, ring, _RING_BYTES, length, native))
+            return int(lib.floors_memcpy(out, n, 1000, ring, _RING_BYTES, length, native))
 
         return _sample(call, 2000, setting, f"memcpy-{length}")
 
@@ -129,11 +129,11 @@ def _memcpy(length: int) -> Callable[[Setting], Sample]:
 
 
 def _spsc(setting: Setting) -> Sample:
-    return _sample(lambda out, n, native: int(_floors.lib.floors_spsc(out, n, 20_000, native)), 200, setting, "spsc")
+    return _sample(lambda out, n, native: int(lib.floors_spsc(out, n, 20_000, native)), 200, setting, "spsc")
 
 
 def _pair(name: str, count: int) -> Callable[[Setting], Sample]:
-    function = getattr(_floors.lib, f"floors_{name}")
+    function = getattr(lib, f"floors_{name}")
 
     def run(setting: Setting) -> Sample:
         return _sample(lambda out, n, native: int(function(out, n, native)), count, setting, name)
@@ -165,7 +165,7 @@ def _filesystem(path: Path) -> str:
 
 
 def _synced(name: str) -> Callable[[Setting], Sample]:
-    function = getattr(_floors.lib, f"floors_{name}")
+    function = getattr(lib, f"floors_{name}")
 
     def run(setting: Setting) -> Sample:
         with _preallocated(setting.directory) as (fd, kind):

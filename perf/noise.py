@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fireassay.perf import _floors
+from fireassay.perf._floors import lib
 from fireassay.perf.floors import Setting, measure, run_native
 from fireassay.spec.capability import Capability
 from fireassay.spec.outcomes import EnvironmentUnfit
@@ -46,7 +46,7 @@ def _clock() -> Capability:
 
 def _jitter(setting: Setting) -> Capability:
     try:
-        gaps, note = run_native(lambda out, n, native: int(_floors.lib.floors_gaps(out, n, native)), _GAPS, setting, "gaps")
+        gaps, note = run_native(lambda out, n, native: int(lib.floors_gaps(out, n, native)), _GAPS, setting, "gaps")
     except EnvironmentUnfit as unfit:
         return Capability(name="noise: jitter", available=False, detail=str(unfit), affects=_GATES, remedy="Measure on an idle machine.")
     longest, late = float(gaps.max()), float(np.percentile(gaps, 99.9))

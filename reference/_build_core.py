@@ -13,7 +13,17 @@ from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = Path("reference") / "src"
-FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-Wall", "-Wextra", "-UNDEBUG", "-fvisibility=hidden", "-fno-semantic-interposition", "-pthread"]
+FLAGS = [
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-O3",
+    "-Wall",
+    "-Wextra",
+    "-UNDEBUG",
+    "-fvisibility=hidden",
+    "-fno-semantic-interposition",
+    "-pthread",
+]
 
 
 def _files(pattern: str, base: Path = Path()) -> list[str]:

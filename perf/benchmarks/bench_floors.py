@@ -1,7 +1,8 @@
 """The floors themselves, for the record: pytest-benchmark keeps their history beside that of the subjects."""
 
+from typing import Any
+
 import pytest
-from pytest_benchmark.fixture import BenchmarkFixture
 
 from fireassay.perf.floors import FLOORS, Setting, measure
 
@@ -9,7 +10,7 @@ pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("name", FLOORS)
-def test_floor(benchmark: BenchmarkFixture, name: str) -> None:
+def test_floor(benchmark: Any, name: str) -> None:
     benchmark.group = "floors"
     samples = []
     benchmark.pedantic(lambda: samples.append(measure(name, Setting(effort=0.5))), rounds=5, warmup_rounds=1)

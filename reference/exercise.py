@@ -1,0 +1,90 @@
+"""Small workloads over the core that together reach every failpoint; run as a child process by tests and explorations.
+
+    python -m fireassay.reference.exercise WORKLOAD DIRECTORY [REPEATS]
+
+Variant, control file and mutant come from the environment (see core). Prints one line of JSON: the status, and what the
+error said. A new system adds its workload to WORKLOADS; a test demands that no failpoint stays unreached.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fireassay.reference import core
+
+__all__ = ["CONTENT_NEW", "CONTENT_OLD", "WORKLOADS", "main"]
+
+CONTENT_OLD = b"old" * 100
+CONTENT_NEW = b"new" * 200
+SHORT_LIMIT = 4096
+
+
+def _stores(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    word = ffi.new("uint64_t *", 1)
+    lib.fa_probe_store_release(word, 2)
+    lib.fa_probe_store_relaxed(word, 3)
+    lib.fa_probe_exchange(word, 4)
+    lib.fa_probe_cas(word, 4, 5)
+    lib.fa_probe_fetch_add(word, 1)
+    lib.fa_probe_copy(word, ffi.new("uint64_t *", 9), 8)
+    return 0 if word[0] == 9 else -1
+
+
+def _persist(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    return int(lib.fa_probe_persist(directory, err))
+
+
+def _replace(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    return int(lib.fa_replace(directory, b"file", CONTENT_NEW, len(CONTENT_NEW), 1, err))
+
+
+def _replace_refused(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """The name is a directory, so the rename fails and the temporary file is removed."""
+    return int(lib.fa_replace(directory, b"taken", CONTENT_NEW, len(CONTENT_NEW), 1, err))
+
+
+def _short_write(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """The file-size limit cuts the write in two: 4096 bytes go through, the rest is refused."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SHORT_LIMIT, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    fd = os.open("short", os.O_RDWR | os.O_CREAT, 0o644, dir_fd=directory)
+    try:
+        return int(lib.fa_probe_pwrite(fd, bytes(2 * SHORT_LIMIT), 2 * SHORT_LIMIT, err))
+    finally:
+        os.close(fd)
+
+
+WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
+    "stores": _stores,
+    "persist": _persist,
+    "replace": _replace,
+    "replace-refused": _replace_refused,
+    "short-write": _short_write,
+}
+
+
+def main(arguments: list[str]) -> int:
+    workload, where = arguments[0], Path(arguments[1])
+    repeats = int(arguments[2]) if len(arguments) > 2 else 1
+    if workload == "replace-refused":
+        (where / "taken").mkdir(exist_ok=True)
+    ffi, lib = core.load()
+    err = ffi.new("fa_error *")
+    directory = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
+    status = 0
+    for _ in range(repeats):
+        status = WORKLOADS[workload](ffi, lib, directory, err)
+        if status != 0:
+            break
+    said = {"where": ffi.string(err.where).decode(), "message": ffi.string(err.message).decode()} if status else {}
+    print(json.dumps({"status": status, **said}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

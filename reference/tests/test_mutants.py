@@ -1,0 +1,73 @@
+"""Each mutant is visible, and the sound builds show nothing of it."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from fireassay.reference import core, exercise, mutants
+from fireassay.reference.failpoints import Action, ControlFile
+
+
+def child(workload: str, directory: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "fireassay.reference.exercise", workload, str(directory)]
+    return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=60)
+
+
+def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test_here() -> None:
+    text = Path(__file__).read_text(encoding="utf-8")
+    names = [mutant.name for mutant in mutants.mutants()]
+    assert len(set(names)) == len(names) > 0
+    for mutant in mutants.mutants():
+        assert f'"{mutant.name}"' in text
+        assert mutant.clause[:4] in {"OMB-", "BRG-", "COM-", "CHR-", "SMB-", "LOG-"}
+        assert len(mutant.what) > 20
+
+
+def test_a_mutant_nobody_knows_is_refused() -> None:
+    with pytest.raises(core.CoreError, match="there is no mutant named nobody"), mutants.selected("nobody"):
+        pass
+
+
+def test_the_mutants_build_is_sound_until_one_is_selected() -> None:
+    _, lib = core.load("mutants")
+    data = bytes(range(77))
+    assert lib.fa_crc32(0, data, 77) == zlib.crc32(data)
+    with mutants.selected("crc32_tail"):
+        assert lib.fa_crc32(0, data, 77) == zlib.crc32(data[:64])
+        assert lib.fa_crc32(0, data, 64) == zlib.crc32(data[:64])
+    assert lib.fa_crc32(0, data, 77) == zlib.crc32(data)
+
+
+@pytest.mark.parametrize(("mutant", "syncs"), [("", 1), ("replace_no_fsync", 0)])
+def test_a_replacement_is_synced_before_its_rename_unless_it_is_the_mutant(tmp_path: Path, mutant: str, syncs: int) -> None:
+    with ControlFile.create(tmp_path / "control", "mutants") as control:
+        control.arm_all(Action.COUNT)
+        done = child("replace", tmp_path, FIREASSAY_CORE="mutants", FIREASSAY_MUTANT=mutant, FIREASSAY_FAILPOINTS=str(control.path))
+        assert json.loads(done.stdout) == {"status": 0}
+        assert (control.hits("replace_fsync"), control.hits("replace_rename")) == (syncs, 1)
+
+
+@pytest.mark.parametrize(("mutant", "content"), [("", exercise.CONTENT_OLD), ("replace_in_place", b"")])
+def test_a_kill_before_the_write_leaves_the_old_file_unless_it_is_the_mutant(tmp_path: Path, mutant: str, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(exercise.CONTENT_OLD)
+    with ControlFile.create(tmp_path / "control", "mutants") as control:
+        control.arm("replace_pwrite", Action.CRASH)
+        done = child("replace", tmp_path, FIREASSAY_CORE="mutants", FIREASSAY_MUTANT=mutant, FIREASSAY_FAILPOINTS=str(control.path))
+        assert done.returncode == -signal.SIGKILL
+    assert (tmp_path / "file").read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("variant", "mutant", "number"), [("release", "", errno.EFBIG), ("mutants", "", errno.EFBIG), ("mutants", "pwrite_short", 0)]
+)
+def test_a_short_write_is_an_error_unless_it_is_the_mutant(tmp_path: Path, variant: str, mutant: str, number: int) -> None:
+    done = child("short-write", tmp_path, FIREASSAY_CORE=variant, FIREASSAY_MUTANT=mutant)
+    assert -json.loads(done.stdout)["status"] & 0xFFFF == number, done
+    assert (tmp_path / "short").stat().st_size == exercise.SHORT_LIMIT

@@ -1,0 +1,41 @@
+"""LOG-04: only what was appended in this run is read, and not before it was."""
+
+from collections.abc import Iterator
+
+from fireassay.spec.checks.assumptions import Declared
+from fireassay.spec.checks.log05_content import damaged_record
+from fireassay.spec.checks.result import CheckResult, Witness, conclude, witness
+from fireassay.spec.history.history import History
+from fireassay.spec.history.model import Delivery
+from fireassay.spec.history.ops import Flag
+
+__all__ = ["CLAUSE", "check"]
+
+CLAUSE = "LOG-04"
+
+
+def check(history: History, declared: Declared) -> CheckResult:
+    history = history.with_epsilon(declared.epsilon_ns)
+    anonymous = {append.stream for append in history.appends if append.anonymous}
+    found = [w for delivery in history.deliveries for w in _phantom(history, declared, delivery, anonymous)]
+    return conclude(CLAUSE, history, found, evidence=len(history.deliveries), counts={"deliveries": len(history.deliveries)})
+
+
+def _phantom(history: History, declared: Declared, delivery: Delivery, anonymous: set[int]) -> Iterator[Witness]:
+    stream, flags = delivery.stream, delivery.row.flags
+    append = history.append_of.get((stream, delivery.identity))
+    if Flag.BAD_DECODE in flags:
+        # A damaged record of ours is LOG-05's; what nobody here wrote is a phantom.
+        if damaged_record(history, declared, delivery) is None:
+            yield witness(CLAUSE, "phantom", stream, (delivery.row,), f"what was read at {delivery.position} is nothing of this run")
+    elif Flag.ANON in flags:
+        if stream not in anonymous:
+            text = f"an anonymous record was read at {delivery.position} and none was ever appended"
+            yield witness(CLAUSE, "phantom", stream, (delivery.row,), text)
+    elif append is None:
+        if (stream, delivery.identity) not in history.sentinels:
+            text = f"{delivery.identity:#x} was read and never appended to stream {stream}"
+            yield witness(CLAUSE, "phantom", stream, (delivery.row,), text)
+    elif history.before(delivery, append):
+        text = f"{delivery.identity:#x} was read before its append was invoked"
+        yield witness(CLAUSE, "phantom", stream, (delivery.row, append.row), text)

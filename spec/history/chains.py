@@ -1,0 +1,127 @@
+"""An actor's deliveries, cut into chains, and which of those chains are drains.
+
+Every piece between two cuts stands for itself: a seek and a restart may go back, and then records rightly come again.
+"""
+
+from dataclasses import dataclass, field
+
+from fireassay.spec.history.model import NEVER, Call, Chain, Delivery, Drain, Place
+from fireassay.spec.history.ops import Op, Phase
+from fireassay.spec.history.pairing import Paired
+from fireassay.spec.history.row import Row
+from fireassay.spec.outcomes import Outcome
+
+__all__ = ["chains_of", "drains_of"]
+
+_CUTS = frozenset({Op.OPEN_READER, Op.SEEK, Op.CLOSE})
+_DRAIN = frozenset({Op.DRAIN_BEGIN, Op.DRAIN_END, Op.SENTINEL})
+_EVENTS = _DRAIN | {Op.ASSIGN, Op.REVOKE, Op.REPORT}
+
+
+@dataclass(slots=True)
+class _Piece:
+    start: int | None = None
+    begin: Row | None = None  # DRAIN_BEGIN
+    end: Row | None = None  # DRAIN_END
+    sentinel: bool = False
+    begin_place: Place = (0, 0)
+    deliveries: list[Delivery] = field(default_factory=list)
+    ends: list[Call] = field(default_factory=list)
+    reports: list[Row] = field(default_factory=list)
+
+    def chain(self, actor: int, stream: int, group: int) -> Chain:
+        parts = {"deliveries": tuple(self.deliveries), "ends": tuple(self.ends), "reports": tuple(self.reports)}
+        return Chain(actor=actor, stream=stream, group=group, start=self.start, draining=self.begin is not None, **parts)  # type: ignore[arg-type]
+
+
+def chains_of(paired: Paired, actor: int, group: int) -> list[Chain]:
+    return [piece.chain(actor, stream, group) for stream, piece in _pieces(paired)]
+
+
+def drains_of(paired: Paired, actor: int, group: int, sentinels: frozenset[tuple[int, int]]) -> list[Drain]:
+    found = []
+    for stream, piece in _pieces(paired):
+        if piece.begin is None:
+            continue
+        row = piece.begin
+        place = piece.begin_place
+        begin = Call(
+            op=row.op,
+            actor=actor,
+            stream=stream,
+            outcome=Outcome.OK,
+            t_invoke=row.t_ns,
+            t_done=row.t_ns,
+            invoked=place,
+            done=place,
+            row=row,
+        )
+        t_end = piece.end.t_ns if piece.end else NEVER
+        found.append(Drain(chain=piece.chain(actor, stream, group), begin=begin, t_end=t_end, flaw=_flaw(stream, piece, sentinels)))
+    return found
+
+
+def _pieces(paired: Paired) -> list[tuple[int, _Piece]]:
+    steps: list[tuple[Place, Call | Row]] = [(d.done, d) for d in paired.deliveries]
+    steps += [(c.invoked if c.done[0] >= NEVER else c.done, c) for c in paired.calls if c.op in _CUTS or c.op is Op.READ]
+    steps += [(place, row) for place, row in paired.events if row.op in _EVENTS]
+    growing: dict[int, _Piece] = {}
+    done: list[tuple[int, _Piece]] = []
+    for place, step in sorted(steps, key=lambda placed: placed[0]):
+        piece = growing.setdefault(step.stream, _Piece())
+        following: _Piece | None = None
+        if isinstance(step, Row):
+            following = _take_event(piece, step, place)
+            if step.op in {Op.ASSIGN, Op.REVOKE} and step.seq != step.stream and step.seq in growing:
+                done.append((step.seq, growing.pop(step.seq)))  # some name the shard only here
+        elif isinstance(step, Delivery):
+            piece.deliveries.append(step)
+        elif step.op is Op.READ:
+            if step.outcome is Outcome.OK:
+                piece.ends.append(step)
+        elif step.outcome is not Outcome.FAIL:
+            following = _moved(piece, step)
+        if following is not None:
+            done.append((step.stream, piece))
+            growing[step.stream] = following
+    done += growing.items()
+    return [(stream, piece) for stream, piece in done if piece.deliveries or piece.ends or piece.begin]
+
+
+def _take_event(piece: _Piece, row: Row, place: Place) -> _Piece | None:
+    if row.op is Op.REPORT:
+        piece.reports.append(row)
+    elif row.op is Op.SENTINEL:
+        piece.sentinel = True
+    elif row.op is Op.DRAIN_BEGIN:
+        return _Piece(start=row.seq, begin=row, begin_place=place)
+    elif row.op is Op.DRAIN_END:
+        piece.end = row
+        return _Piece()
+    else:
+        return _Piece()
+    return None
+
+
+def _moved(piece: _Piece, call: Call) -> _Piece:
+    """Where a call that may have moved the cursor has an unknown outcome, the start is unknown too."""
+    granted = call.row.seq if call.outcome is Outcome.OK and call.op is not Op.CLOSE else None
+    following = _Piece(start=granted)
+    if piece.begin is not None and not piece.deliveries and not piece.ends and call.op is not Op.CLOSE:
+        # A drain that first goes to its start is still that drain.
+        following.begin, following.begin_place, piece.begin = piece.begin, piece.begin_place, None
+    return following
+
+
+def _flaw(stream: int, piece: _Piece, sentinels: frozenset[tuple[int, int]]) -> str:
+    """A drain is complete after its sentinel and two ENDs behind the last delivery."""
+    if piece.end is None or piece.end.phase in {Phase.FAIL, Phase.INFO}:
+        return "it never ended"
+    if piece.start is None:
+        return "nobody knows where it began"
+    if not piece.sentinel and not any((stream, d.identity) in sentinels for d in piece.deliveries):
+        return "it never met its sentinel"
+    last = max((d.done for d in piece.deliveries), default=(-1, 0))
+    if sum(end.done > last for end in piece.ends) < 2:
+        return "it did not see END twice behind its last delivery"
+    return ""
