@@ -35,8 +35,8 @@ def promises(
         raise HarnessError(f"{file} is not TOML: {error}") from None
     problems = lint(document, str(file))
     if problems:
-        rows = [{"where": problem.path, "what is wrong": problem.wrong, "what to do": problem.remedy} for problem in problems]
-        print_rows(rows, as_json=as_json, title=f"{file}: {len(problems)} problems")
+        found = [{"where": problem.path, "what is wrong": problem.wrong, "what to do": problem.remedy} for problem in problems]
+        print_rows(found, as_json=as_json, title=f"{file}: {len(problems)} problems")
         raise typer.Exit(2)
     declared = Promises.from_toml(text, str(file))
     rows = [

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from fireassay.spec.history.ops import Op, Phase
 from fireassay.spec.history.row import ROW_SIZE, Row, unpack
+from fireassay.spec.outcomes import HarnessError
 
 __all__ = [
     "HEADER_SIZE",
@@ -60,7 +61,7 @@ ROW_DTYPE = np.dtype(
 )
 
 
-class RecordingError(Exception):
+class RecordingError(HarnessError):
     """A file that is no valid recording; says which and why."""
 
 

@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from fireassay.conformance.recorder.inspect import summary
 from fireassay.conformance.recorder.recording import ROW_DTYPE, Recording
 from fireassay.spec.history.row import FIELDS, ROW_SIZE, Row, unpack
+from fireassay.spec.outcomes import HarnessError
 
 __all__ = ["METADATA_KEY", "ROWS_PER_FILE", "SCHEMA", "SCHEMA_VERSION", "SealError", "seal", "to_rows", "to_table", "unseal"]
 
@@ -47,7 +48,7 @@ SCHEMA = pa.schema(
 )
 
 
-class SealError(Exception):
+class SealError(HarnessError):
     """The recordings cannot be sealed there, or what lies there is not sealed history."""
 
 
