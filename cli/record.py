@@ -84,7 +84,7 @@ def seal(
     out: Annotated[Path, typer.Option(help="The directory to make; it must not exist.")],
     as_json: AsJson = False,
 ) -> None:
-    """Seal recordings to OUT/history/*.parquet and OUT/actors.json, whole or not at all.
+    """Seal recordings to OUT/part-*.parquet and OUT/_actors.json, whole or not at all.
 
     [bold]Examples[/]: fireassay record seal recordings/ --out sealed · fireassay record seal writer reader --out sealed
     """

@@ -58,7 +58,7 @@ def test_sealing_makes_parquet_once(recorded: Path) -> None:
     done = fireassay("record", "seal", recorded, "--out", out, "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [{"sealed": str(out), "recordings": 2, "rows": 2 * APPENDS + 1}]
-    assert sum(pq.read_metadata(path).num_rows for path in (out / "history").glob("*.parquet")) == 2 * APPENDS + 1
+    assert sum(pq.read_metadata(path).num_rows for path in out.glob("*.parquet")) == 2 * APPENDS + 1
     again = fireassay("record", "seal", recorded, "--out", out)
     assert again.returncode == 2
     assert "never overwritten" in again.stderr

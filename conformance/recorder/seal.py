@@ -1,4 +1,4 @@
-"""Seals recordings: OUT/history/*.parquet (zstd) for Spark, and OUT/actors.json.
+"""Seals recordings: OUT/part-*.parquet (zstd) for Spark, and OUT/_actors.json, which Spark passes over for its name.
 
 Spark has no unsigned integers and would read u64 as decimal(20,0). So the five 64-bit fields are stored as int64 with the same
 bits (two's complement: 2**64 - 1 is -1), u32 and narrower are widened to a signed type that holds them all. Differences and equality of the
@@ -68,13 +68,11 @@ def seal(recordings: Iterable[Recording], out_dir: str | os.PathLike[str], rows_
     out.parent.mkdir(parents=True, exist_ok=True)
     passing = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".sealing", dir=out.parent))
     try:
-        (passing / "history").mkdir()
         for number, tables in enumerate(_files(ordered, rows_per_file)):
-            _write_parquet(passing / "history" / f"part-{number:05}.parquet", tables)
-        _write_json(passing / "actors.json", ordered)
+            _write_parquet(passing / f"part-{number:05}.parquet", tables)
+        _write_json(passing / "_actors.json", ordered)
         passing.chmod(0o755)
-        for directory in (passing / "history", passing):
-            _fsync(directory)
+        _fsync(passing)
         passing.rename(out)
     except BaseException:
         shutil.rmtree(passing, ignore_errors=True)
@@ -85,7 +83,7 @@ def seal(recordings: Iterable[Recording], out_dir: str | os.PathLike[str], rows_
 
 def unseal(directory: str | os.PathLike[str]) -> Iterator[tuple[str, int, Row]]:
     """Recording name, row number and row of everything sealed, in the order it was sealed."""
-    paths = sorted(Path(directory, "history").glob("*.parquet"))
+    paths = sorted(Path(directory).glob("*.parquet"))
     if not paths:
         raise SealError(f"{directory}: no sealed history")
     for path in paths:

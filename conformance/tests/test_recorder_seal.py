@@ -54,7 +54,7 @@ def test_sealed_rows_equal_the_recorded_ones_in_every_bit(tmp_path: Path, raw: l
     out = seal(recordings[::-1], place / "out", rows_per_file)
     expected = [(recording.name, number, row) for recording in recordings for number, row in enumerate(recording)]
     assert list(unseal(out)) == expected
-    files = sorted((out / "history").iterdir())
+    files = sorted(out.glob("*.parquet"))
     assert len(files) == max(1, -(-len(expected) // rows_per_file))
     table = pa.concat_tables([pq.read_table(path) for path in files])
     assert to_rows(table).tobytes() == b"".join(recording.rows.tobytes() for recording in recordings)
@@ -66,14 +66,14 @@ def test_sealing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for out in ("x", "y"):
         seal([open_recording(tmp_path / "b"), open_recording(tmp_path / "a")], tmp_path / out, 400)
     assert contents(tmp_path / "x") == contents(tmp_path / "y")
-    assert list(contents(tmp_path / "x")) == ["actors.json", *(f"history/part-0000{number}.parquet" for number in range(3))]
+    assert list(contents(tmp_path / "x")) == ["_actors.json", *(f"part-0000{number}.parquet" for number in range(3))]
 
 
 def test_parquet_has_only_types_that_spark_reads_and_carries_its_schema_version(tmp_path: Path) -> None:
     rows = some_rows(3)
     rows["key"], rows["digest"], rows["flags"] = (1 << 64) - 1, (1 << 32) - 1, 255
     out = seal([make(tmp_path / "a", rows)], tmp_path / "out")
-    with pq.ParquetFile(out / "history" / "part-00000.parquet") as file:
+    with pq.ParquetFile(out / "part-00000.parquet") as file:
         assert file.schema_arrow.metadata[METADATA_KEY] == b"1"
         assert {field.physical_type for field in file.schema} == {"INT32", "INT64", "BYTE_ARRAY"}
         assert all("isSigned=false" not in str(field.logical_type) for field in file.schema)
@@ -87,7 +87,7 @@ def test_parquet_has_only_types_that_spark_reads_and_carries_its_schema_version(
 
 def test_actors_json_tells_actors_and_completeness_of_each_recording(tmp_path: Path) -> None:
     out = seal([make(tmp_path / "a", some_rows(3)), make(tmp_path / "b", some_rows(0))], tmp_path / "out")
-    found = json.loads((out / "actors.json").read_text())
+    found = json.loads((out / "_actors.json").read_text())
     assert found["schema"] == 1
     assert [(r["name"], r["rows"], r["complete"], r["actors"][0]["role"]) for r in found["recordings"]] == [
         ("a", 3, True, "producer"),
@@ -127,7 +127,7 @@ def test_a_seal_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
 
 def test_history_of_another_schema_version_is_refused(tmp_path: Path) -> None:
     out = seal([make(tmp_path / "a", some_rows(3))], tmp_path / "out")
-    path = out / "history" / "part-00000.parquet"
+    path = out / "part-00000.parquet"
     table = pq.read_table(path)
     pq.write_table(table.replace_schema_metadata({METADATA_KEY: b"2"}), path)
     with pytest.raises(SealError, match="can read 1"):
