@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "tool",
     [("ruff", "check", "."), ("ruff", "format", "--check", "."), ("mypy",)],
-    ids=lambda tool: " ".join(tool),
+    ids=" ".join,
 )
 def test_the_tree_is_clean_under(tool: tuple[str, ...]) -> None:
     result = subprocess.run([sys.executable, "-m", *tool], cwd=ROOT, capture_output=True, text=True, timeout=280)

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+from typer.main import get_command
+
 from fireassay.cli.main import app
 from fireassay.spec.clauses import ALL
 from fireassay.spec.promises import Promises
-from typer.main import get_command
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+
 from fireassay.conformance.recorder.recorder import Actor, Recorder, Role
 from fireassay.spec.history.ops import Op, Phase
 
