@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,7 @@ __all__ = ["spark_session"]
 _LOOPBACK = "127.0.0.1"
 _JVM_ENDS_WITHIN_S = 30.0
 _ALIEN = ("SPARK_HOME", "SPARK_REMOTE", "SPARK_API_MODE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS")
+_LEFT_BY_PYSPARK = ("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE")  # pyspark reads them again while the session lives
 _LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -48,11 +50,12 @@ def spark_session(app_name: str, master: str = "local[*]", *, java: Java | None 
         raise HarnessError("this process already runs a Spark session; end it before the next one begins")
     chosen = java or find_java()
     with tempfile.TemporaryDirectory(prefix="fireassay-spark-") as place:
-        directory = Path(place)
-        try:
-            yield _started({"spark.app.name": app_name, "spark.master": master} | _settings(directory, conf), chosen, directory)
-        finally:
-            _end()
+        settings = {"spark.app.name": app_name, "spark.master": master} | _settings(Path(place), conf)
+        with _environment({}, _LEFT_BY_PYSPARK):
+            try:
+                yield _started(settings, chosen, Path(place))
+            finally:
+                _end()
 
 
 def _settings(directory: Path, conf: Mapping[str, str]) -> dict[str, str]:
@@ -112,11 +115,9 @@ def _started(settings: Mapping[str, str], java: Java, directory: Path) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
-    for name, value in settings.items():
-        builder = builder.config(name, value)
     with _environment(_launch_environment(java, directory), _ALIEN):
         try:
-            return builder.getOrCreate()
+            return builder.config(map=dict(settings)).getOrCreate()
         except PySparkRuntimeError as why:
             raise EnvironmentUnfit(f"Spark did not start on Java {java.version} ({java.home}): {why}") from why
         finally:
@@ -134,17 +135,20 @@ def _end() -> None:
         return
     jvm: subprocess.Popen[bytes] = gateway.proc
     workers = below(jvm.pid)
+    context, session = SparkContext._active_spark_context, SparkSession._instantiatedSession
     try:
-        session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-        with suppress(Py4JError, OSError):
-            if session is not None:
+        with suppress(Py4JError, OSError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # that the JVM is dead: it is to be
+            if context is not None:
+                context.stop()
+            if session is not None and jvm.poll() is None:
                 session.stop()
         workers |= below(jvm.pid)
         with suppress(Py4JError, OSError):
             gateway.shutdown()
     finally:
         SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-        SparkSession._instantiatedSession = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
         _end_jvm(jvm)
         end_all(workers, within_s=5.0)
 

@@ -11,7 +11,7 @@ import pytest
 
 from fireassay.reports.java import find_java
 from fireassay.reports.processes import below
-from fireassay.reports.selfcheck import clauses_in_workers
+from fireassay.reports.selfcheck import SHORT_LIVED, clauses_in_workers
 from fireassay.reports.spark import spark_session
 from fireassay.spec.clauses import ALL
 from fireassay.spec.outcomes import HarnessError
@@ -53,8 +53,8 @@ def test_a_session_serves_and_leaves_nothing(scratch: Path, capfd: pytest.Captur
     monkeypatch.setenv("SPARK_REMOTE", "sc://no.such.host")
     environment, before = dict(os.environ), below(os.getpid())
     java = find_java()
-    with spark_session("test", "local[2]", **{"spark.sql.shuffle.partitions": "3"}) as session:
-        assert dict(os.environ) == environment
+    with spark_session("test", "local[2]", **{"spark.sql.shuffle.partitions": "3"}, **SHORT_LIVED) as session:
+        assert {name for name in ("JAVA_HOME", "SPARK_LOCAL_IP", "TZ") if os.environ.get(name) != environment.get(name)} == set()
         assert clauses_in_workers(session) == [len(ALL)] * 2
         system = session.sparkContext._jvm.java.lang.System
         assert system.getProperty("java.version") == java.version
@@ -97,10 +97,10 @@ def test_a_machine_without_java_runs_on_the_packaged_one(tmp_path: Path) -> None
 @pytest.mark.long
 def test_a_killed_jvm_ends_the_session_and_the_next_one_works(scratch: Path) -> None:
     before = below(os.getpid())
-    with spark_session("victim", "local[1]") as session:
+    with spark_session("victim", "local[1]", **SHORT_LIVED) as session:
         os.kill(jvm_of(session), 9)
     assert below(os.getpid()) == before
-    with spark_session("next", "local[1]") as session:
+    with spark_session("next", "local[1]", **SHORT_LIVED) as session:
         assert clauses_in_workers(session, 1) == [len(ALL)]
     assert below(os.getpid()) == before
     assert list(scratch.iterdir()) == []
@@ -109,7 +109,7 @@ def test_a_killed_jvm_ends_the_session_and_the_next_one_works(scratch: Path) -> 
 @pytest.mark.long
 def test_an_error_in_the_block_passes_through_and_leaves_nothing(scratch: Path) -> None:
     before = below(os.getpid())
-    with pytest.raises(ZeroDivisionError), spark_session("failing", "local[1]"):
+    with pytest.raises(ZeroDivisionError), spark_session("failing", "local[1]", **SHORT_LIVED):
         1 / 0  # noqa: B018
     assert below(os.getpid()) == before
     assert list(scratch.iterdir()) == []
