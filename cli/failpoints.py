@@ -17,5 +17,5 @@ def failpoints(as_json: AsJson = False) -> None:
 
     [bold]Examples[/]: fireassay failpoints · fireassay failpoints --json
     """
-    rows = [{"failpoint": point.name, "kind": point.kind, "what": point.what} for point in reference_failpoints.all_failpoints()]
+    rows = [{"failpoint": point.name, "kind": point.kind.name.lower(), "what": point.what} for point in reference_failpoints.failpoints()]
     print_rows(rows, as_json=as_json, title=f"{len(rows)} failpoints")

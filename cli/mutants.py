@@ -17,5 +17,5 @@ def mutants(as_json: AsJson = False) -> None:
 
     [bold]Examples[/]: fireassay mutants · fireassay mutants --json
     """
-    rows = [{"mutant": mutant.name, "clause": mutant.clause, "fault": mutant.fault} for mutant in reference_mutants.all_mutants()]
+    rows = [{"mutant": mutant.name, "clause": mutant.clause, "fault": mutant.what} for mutant in reference_mutants.mutants()]
     print_rows(rows, as_json=as_json, title=f"{len(rows)} mutants")

@@ -8,6 +8,7 @@ import functools
 import mmap
 import os
 import struct
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,12 +80,16 @@ class ControlFile:
         """Makes the file, nothing armed; at the end everything is disarmed and the file stays."""
         _, lib = core.load(variant)
         target = Path(path)
+        if lib.fa_failpoint_count() == 0:
+            raise HarnessError(f"the {variant} build of the core has no failpoints; a control file can do nothing there")
+        if not target.parent.is_dir():
+            raise HarnessError(f"the failpoint control file {target} cannot be made: there is no directory {target.parent}")
         # Whole before it has its name: an attaching process never sees half a file.
-        fresh = target.with_name(f"{target.name}.{os.getpid()}.new")
-        with fresh.open("wb") as file:
+        descriptor, fresh = tempfile.mkstemp(prefix=f"{target.name}.", dir=target.parent)
+        with open(descriptor, "wb") as file:
             file.truncate(FILE_SIZE)
             file.write(struct.pack("=QIIQ", MAGIC, VERSION, lib.fa_failpoint_count(), lib.fa_failpoint_list_hash()))
-        fresh.replace(target)
+        os.replace(fresh, target)
         with target.open("r+b") as opened, mmap.mmap(opened.fileno(), FILE_SIZE) as window:
             control = cls(target, window, variant)
             try:

@@ -45,6 +45,8 @@ uint64_t fa_probe_fetch_add(uint64_t *word, uint64_t value);
 void fa_probe_copy(void *to, const void *from, size_t length);
 int fa_probe_persist(int dirfd, fa_error *err);
 int fa_probe_pwrite(int fd, const void *bytes, size_t length, fa_error *err);
+int fa_probe_write(int fd, const void *bytes, size_t length, fa_error *err);
+int fa_probe_pread(int fd, void *bytes, size_t length, fa_error *err);
 
 int fa_layout_count(void);
 int fa_layout_get(int index, fa_layout_field *out);

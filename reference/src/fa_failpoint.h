@@ -59,7 +59,7 @@ typedef struct fa_failpoint_entry {
 extern uint32_t fa_failpoint_flags[FA_FAILPOINT_FLAGS_SIZE / 4] __attribute__((visibility("hidden")));
 
 /* Out of line. Returns 0 to go on, -1 with errno set where the call is to fail. */
-int fa_failpoint_slow(int id) __attribute__((cold, noinline));
+int fa_failpoint_slow(int id) __attribute__((cold, noinline, visibility("hidden")));
 
 int fa_failpoint_attach(const char *path, fa_error *err);
 int fa_failpoint_detach(fa_error *err);
@@ -70,45 +70,80 @@ int fa_failpoint_kind_of(int id);
 uint64_t fa_failpoint_list_hash(void);
 void fa_failpoint_set_flag(void *flags, int id, uint32_t value);
 
+/*
+ * A site is two instructions: a look at the flag and a branch to a stub out of line. The stub goes through
+ * fa_failpoint_thunk, which keeps every register, so the code around a site is the code of the release build: nothing is
+ * spilled and no frame is made for a call that does not happen. Stubs have a section of their own: the compiler puts code
+ * that has sites into .text.unlikely too, and would run into a stub that lay there.
+ * FA_FAILPOINT_TEST goes on after the site; FA_FAILPOINT_BRANCH goes to the label when the call is to fail.
+ */
 #if defined(__x86_64__)
-#define FA_FAILPOINT_BRANCH(id, slow)                                                                                  \
-    __asm__ goto("cmpl $0, fa_failpoint_flags+%c0(%%rip)\n\tjne %l1" : : "i"((id)*4) : "cc", "memory" : slow)
+/* The stub steps over the red zone of a leaf function. lea and jmp leave the flags, in which the thunk tells its result. */
+#define FA_FAILPOINT_ASM(then)                                                                                         \
+    "cmpl $0, fa_failpoint_flags+4*%c0(%%rip)\n\t"                                                                     \
+    "jne 771f\n"                                                                                                       \
+    "772:\n\t"                                                                                                         \
+    ".pushsection .text.fa_failpoint,\"ax\",@progbits\n"                                                                \
+    "771:\n\t"                                                                                                         \
+    "leaq -128(%%rsp), %%rsp\n\t"                                                                                      \
+    "pushq $%c0\n\t"                                                                                                   \
+    "call fa_failpoint_thunk\n\t"                                                                                      \
+    "leaq 136(%%rsp), %%rsp\n\t" then ".popsection"
+#define FA_FAILPOINT_TEST(id) __asm__ volatile(FA_FAILPOINT_ASM("jmp 772b\n\t") : : "i"(id) : "cc", "memory")
+#define FA_FAILPOINT_BRANCH(id, refused)                                                                               \
+    __asm__ goto(FA_FAILPOINT_ASM("je 772b\n\tjmp %l1\n\t") : : "i"(id) : "cc", "memory" : refused)
 #elif defined(__aarch64__)
-/* A literal load reaches 1 MiB either way, which text and bss of this library keep; beyond it the link fails aloud. */
-#define FA_FAILPOINT_BRANCH(id, slow)                                                                                  \
-    __asm__ goto("ldr w16, fa_failpoint_flags+%c0\n\tcbnz w16, %l1" : : "i"((id)*4) : "x16", "memory" : slow)
+/* A literal load reaches 1 MiB either way, which text and bss of this library keep; beyond it the link fails aloud.
+ * The thunk tells its result in w16. */
+#define FA_FAILPOINT_ASM(then)                                                                                         \
+    "ldr w16, fa_failpoint_flags+4*%c0\n\t"                                                                            \
+    "cbnz w16, 771f\n"                                                                                                 \
+    "772:\n\t"                                                                                                         \
+    ".pushsection .text.fa_failpoint,\"ax\",@progbits\n"                                                                \
+    "771:\n\t"                                                                                                         \
+    "stp x0, x30, [sp, #-16]!\n\t"                                                                                     \
+    "mov w0, #%c0\n\t"                                                                                                 \
+    "bl fa_failpoint_thunk\n\t"                                                                                        \
+    "ldp x0, x30, [sp], #16\n\t" then ".popsection"
+#define FA_FAILPOINT_TEST(id) __asm__ volatile(FA_FAILPOINT_ASM("b 772b\n\t") : : "i"(id) : "x16", "memory")
+#define FA_FAILPOINT_BRANCH(id, refused)                                                                               \
+    __asm__ goto(FA_FAILPOINT_ASM("cbnz w16, 773f\n\tb 772b\n773:\n\tb %l1\n\t") : : "i"(id) : "x16", "memory" : refused)
 #else
-#define FA_FAILPOINT_BRANCH(id, slow)                                                                                  \
+/* Right, though the call may cost the code around it more than two instructions. */
+#define FA_FAILPOINT_ARMED(id) __builtin_expect(*(volatile uint32_t *)&fa_failpoint_flags[id] != 0, 0)
+#define FA_FAILPOINT_TEST(id)                                                                                          \
     do {                                                                                                               \
-        if (__builtin_expect(*(volatile uint32_t *)&fa_failpoint_flags[id] != 0, 0)) {                                 \
-            goto slow;                                                                                                 \
+        if (FA_FAILPOINT_ARMED(id)) {                                                                                  \
+            (void)fa_failpoint_slow(id);                                                                               \
+        }                                                                                                              \
+    } while (0)
+#define FA_FAILPOINT_BRANCH(id, refused)                                                                               \
+    do {                                                                                                               \
+        if (FA_FAILPOINT_ARMED(id) && fa_failpoint_slow(id) != 0) {                                                    \
+            goto refused;                                                                                              \
         }                                                                                                              \
     } while (0)
 #endif
 
+/* gcc takes the two ways out of an asm goto for equally likely, and lays out the code after it accordingly. */
+#ifdef __clang__
+#define FA_FAILPOINT_COLD_LABEL
+#else
+#define FA_FAILPOINT_COLD_LABEL __attribute__((cold));
+#endif
+
 /* Before a store. */
-#define FA_FAILPOINT_HIT(id)                                                                                           \
-    do {                                                                                                               \
-        __label__ fa_slow_;                                                                                            \
-        FA_FAILPOINT_BRANCH(id, fa_slow_);                                                                             \
-        if (0) {                                                                                                       \
-        fa_slow_:                                                                                                      \
-            (void)fa_failpoint_slow(id);                                                                               \
-        }                                                                                                              \
-    } while (0)
+#define FA_FAILPOINT_HIT(id) FA_FAILPOINT_TEST(id)
 
 /* result = call, or -1 with the armed errno. */
 #define FA_FAILPOINT_CALL(id, result, call)                                                                            \
     do {                                                                                                               \
-        __label__ fa_slow_, fa_call_;                                                                                  \
-        FA_FAILPOINT_BRANCH(id, fa_slow_);                                                                             \
-    fa_call_:                                                                                                          \
+        __label__ fa_refused_;                                                                                         \
+        FA_FAILPOINT_BRANCH(id, fa_refused_);                                                                          \
         (result) = (call);                                                                                             \
         if (0) {                                                                                                       \
-        fa_slow_:                                                                                                      \
-            if (fa_failpoint_slow(id) == 0) {                                                                          \
-                goto fa_call_;                                                                                         \
-            }                                                                                                          \
+        fa_refused_:                                                                                                   \
+            FA_FAILPOINT_COLD_LABEL                                                                                    \
             (result) = -1;                                                                                             \
         }                                                                                                              \
     } while (0)

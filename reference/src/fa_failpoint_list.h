@@ -29,3 +29,4 @@ FAILPOINT(replace_fsync, SYSCALL, "the temporary file is made durable before it 
 FAILPOINT(replace_rename, SYSCALL, "the temporary file takes the place of the old one")
 FAILPOINT(replace_fsync_dir, SYSCALL, "the new name is made durable")
 FAILPOINT(replace_unlink, SYSCALL, "the temporary file of a failed replacement is removed")
+FAILPOINT(probe_write, SYSCALL, "the probe appends")

@@ -26,7 +26,8 @@
 /* Blocks are reserved and the file grows, or FULL: a later store to the map cannot die of SIGBUS. */
 #define fa_persist_fallocate(site, fd, offset, length, err) fa_persist_fallocate_at(FA_SITE(site), #site, fd, offset, length, err)
 #define fa_persist_ftruncate(site, fd, length, err) fa_persist_ftruncate_at(FA_SITE(site), #site, fd, length, err)
-/* All bytes or an error; after an error any prefix may have been written. */
+/* All bytes or an error; after an error any prefix may have been written. The first writes where the descriptor stands. */
+#define fa_persist_write_all(site, fd, from, length, err) fa_persist_write_all_at(FA_SITE(site), #site, fd, from, length, err)
 #define fa_persist_pwrite_all(site, fd, from, length, offset, err)                                                     \
     fa_persist_pwrite_all_at(FA_SITE(site), #site, fd, from, length, offset, err)
 /* All bytes or an error; a file that ends early is CORRUPT. */
@@ -86,6 +87,24 @@ FA_PERSIST_INLINE int fa_persist_fallocate_at(int id, const char *site, int fd, 
 FA_PERSIST_INLINE int fa_persist_ftruncate_at(int id, const char *site, int fd, off_t length, fa_error *err)
 {
     FA_PERSIST_RETURN(id, site, "ftruncate", NULL, ftruncate(fd, length), err);
+}
+
+FA_PERSIST_INLINE int fa_persist_write_all_at(int id, const char *site, int fd, const void *from, size_t length, fa_error *err)
+{
+    const char *next = from;
+    while (length > 0) {
+        ssize_t written;
+        FA_PERSIST_RETRY(id, written, write(fd, next, length));
+        if (__builtin_expect(written == -1, 0)) {
+            return fa_persist_failed(err, errno, site, "write", NULL);
+        }
+        if (FA_MUTANT(pwrite_short)) {
+            return 0;
+        }
+        next += written;
+        length -= (size_t)written;
+    }
+    return 0;
 }
 
 FA_PERSIST_INLINE int fa_persist_pwrite_all_at(int id, const char *site, int fd, const void *from, size_t length, off_t offset,

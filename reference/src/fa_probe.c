@@ -25,6 +25,16 @@ int fa_probe_pwrite(int fd, const void *bytes, size_t length, fa_error *err)
     return fa_persist_pwrite_all(probe_pwrite, fd, bytes, length, 0, err);
 }
 
+int fa_probe_write(int fd, const void *bytes, size_t length, fa_error *err)
+{
+    return fa_persist_write_all(probe_write, fd, bytes, length, err);
+}
+
+int fa_probe_pread(int fd, void *bytes, size_t length, fa_error *err)
+{
+    return fa_persist_pread_all(probe_pread, fd, bytes, length, 0, err);
+}
+
 static int fa_probe_map(int fd, fa_error *err)
 {
     void *map = NULL;
@@ -40,18 +50,20 @@ static int fa_probe_map(int fd, fa_error *err)
 
 static int fa_probe_file(int fd, fa_error *err)
 {
-    char wrote[64], read[64];
+    char wrote[64], got[64];
     int status = 0;
     memset(wrote, 7, sizeof wrote);
     if ((status = fa_persist_flock(probe_flock, fd, LOCK_EX | LOCK_NB, err)) != 0 ||
         (status = fa_persist_fallocate(probe_fallocate, fd, 0, FA_PROBE_SIZE, err)) != 0 ||
         (status = fa_persist_ftruncate(probe_ftruncate, fd, FA_PROBE_SIZE, err)) != 0 ||
-        (status = fa_persist_pwrite_all(probe_pwrite, fd, wrote, sizeof wrote, 0, err)) != 0 ||
-        (status = fa_persist_pread_all(probe_pread, fd, read, sizeof read, 0, err)) != 0 ||
+        (status = fa_persist_pwrite_all(probe_pwrite, fd, wrote, sizeof wrote / 2, 0, err)) != 0 ||
+        (status = lseek(fd, sizeof wrote / 2, SEEK_SET) == -1 ? fa_persist_failed(err, errno, "fa_probe_persist", "lseek", NULL) : 0) != 0 ||
+        (status = fa_persist_write_all(probe_write, fd, wrote + sizeof wrote / 2, sizeof wrote / 2, err)) != 0 ||
+        (status = fa_persist_pread_all(probe_pread, fd, got, sizeof got, 0, err)) != 0 ||
         (status = fa_persist_fdatasync(probe_fdatasync, fd, err)) != 0 || (status = fa_persist_fsync(probe_fsync, fd, err)) != 0) {
         return status;
     }
-    if (memcmp(wrote, read, sizeof read) != 0) {
+    if (memcmp(wrote, got, sizeof got) != 0) {
         return fa_fail(err, FA_CORRUPT, 0, "fa_probe_persist", "read back other bytes than were written");
     }
     return fa_probe_map(fd, err);

@@ -17,9 +17,12 @@ int fa_probe_cas(uint64_t *word, uint64_t expected, uint64_t value);
 uint64_t fa_probe_fetch_add(uint64_t *word, uint64_t value);
 void fa_probe_copy(void *to, const void *from, size_t length);
 
-/* Makes NAME.probe in the directory, takes it through every persistence call and removes it. 0, or the first error. */
+/* Makes fa_probe in the directory, takes it through every persistence call and removes it. 0, or the first error. */
 int fa_probe_persist(int dirfd, fa_error *err);
-/* One fa_persist_pwrite_all, to see what becomes of a short write. */
+/* One fa_persist_pwrite_all or write_all, to see what becomes of a short write. */
 int fa_probe_pwrite(int fd, const void *bytes, size_t length, fa_error *err);
+int fa_probe_write(int fd, const void *bytes, size_t length, fa_error *err);
+/* One fa_persist_pread_all, to see what becomes of a file that ends early. */
+int fa_probe_pread(int fd, void *bytes, size_t length, fa_error *err);
 
 #endif

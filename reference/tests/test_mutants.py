@@ -13,6 +13,7 @@ import pytest
 
 from fireassay.reference import core, exercise, mutants
 from fireassay.reference.failpoints import Action, ControlFile
+from fireassay.spec import clauses
 
 
 def child(workload: str, directory: Path, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -26,13 +27,43 @@ def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test_here() -> None:
     assert len(set(names)) == len(names) > 0
     for mutant in mutants.mutants():
         assert f'"{mutant.name}"' in text
-        assert mutant.clause[:4] in {"OMB-", "BRG-", "COM-", "CHR-", "SMB-", "LOG-"}
+        assert mutant.clause in clauses.BY_ID
         assert len(mutant.what) > 20
 
 
 def test_a_mutant_nobody_knows_is_refused() -> None:
     with pytest.raises(core.CoreError, match="there is no mutant named nobody"), mutants.selected("nobody"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("variant", "mutant", "sentence"),
+    [
+        ("release", "crc32_tail", "crc32_tail: this build has no mutants; load the mutants build"),
+        ("failpoints", "crc32_tail", "crc32_tail: this build has no mutants; load the mutants build"),
+        ("mutants", "nobody", "there is no mutant named nobody"),
+    ],
+)
+def test_a_command_asked_for_a_mutant_it_has_not_fails_aloud_and_does_nothing(
+    tmp_path: Path, variant: str, mutant: str, sentence: str
+) -> None:
+    done = child("replace", tmp_path, FIREASSAY_CORE=variant, FIREASSAY_MUTANT=mutant)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert sentence in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("variant", ["release", "failpoints"])
+def test_the_other_builds_have_no_mutant_at_all(variant: str) -> None:
+    ffi, lib = core.load(variant)
+    err = ffi.new("fa_error *")
+    assert lib.fa_mutant_count() == 0
+    assert all(lib.fa_mutant_name(i) == ffi.NULL for i in (-1, 0, 1))
+    for mutant in mutants.mutants():
+        with pytest.raises(core.CoreError, match="this build has no mutants"):
+            core.check(ffi, err, lib.fa_mutant_select(mutant.name.encode(), err))
+    data = bytes(range(77))
+    assert lib.fa_crc32(0, data, 77) == zlib.crc32(data)
 
 
 def test_the_mutants_build_is_sound_until_one_is_selected() -> None:
