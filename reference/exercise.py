@@ -17,10 +17,11 @@ from typing import Any
 
 from fireassay.reference import core
 
-__all__ = ["CONTENT_NEW", "CONTENT_OLD", "WORKLOADS", "main"]
+__all__ = ["CONTENT_LONG", "CONTENT_NEW", "CONTENT_OLD", "SHORT_LIMIT", "WORKLOADS", "main"]
 
 CONTENT_OLD = b"old" * 100
 CONTENT_NEW = b"new" * 200
+CONTENT_LONG = b"".join(b"%07d\n" % i for i in range(1024))
 SHORT_LIMIT = 4096
 
 
@@ -54,7 +55,20 @@ def _short_write(ffi: Any, lib: Any, directory: int, err: Any) -> int:
     resource.setrlimit(resource.RLIMIT_FSIZE, (SHORT_LIMIT, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
     fd = os.open("short", os.O_RDWR | os.O_CREAT, 0o644, dir_fd=directory)
     try:
-        return int(lib.fa_probe_pwrite(fd, bytes(2 * SHORT_LIMIT), 2 * SHORT_LIMIT, err))
+        return int(lib.fa_probe_pwrite(fd, CONTENT_LONG, len(CONTENT_LONG), err))
+    finally:
+        os.close(fd)
+
+
+def _short_read(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """The file has half of what is read, unless it grows between the first read and the second."""
+    with open("half", "wb", opener=lambda name, flags: os.open(name, flags, 0o644, dir_fd=directory)) as file:
+        file.write(CONTENT_LONG[:SHORT_LIMIT])
+    fd = os.open("half", os.O_RDONLY, dir_fd=directory)
+    try:
+        buffer = ffi.new("char[]", len(CONTENT_LONG))
+        status = int(lib.fa_probe_pread(fd, buffer, len(CONTENT_LONG), err))
+        return -1 if status == 0 and ffi.buffer(buffer)[:] != CONTENT_LONG else status
     finally:
         os.close(fd)
 
@@ -65,6 +79,7 @@ WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
     "replace": _replace,
     "replace-refused": _replace_refused,
     "short-write": _short_write,
+    "short-read": _short_read,
 }
 
 

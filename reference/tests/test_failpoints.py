@@ -4,10 +4,12 @@ import errno
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -158,19 +160,54 @@ def test_a_replacement_killed_at_any_step_leaves_the_old_or_the_new_file_whole(c
     assert not (tmp_path / "file.tmp").exists()
 
 
+@contextmanager
+def stopped(control: ControlFile, name: str, nth: int, workload: str, directory: Path, repeats: int = 1) -> Iterator[subprocess.Popen[str]]:
+    """The workload's process, standing at the failpoint."""
+    control.arm(name, Action.STOP, nth=nth)
+    with start(control, workload, directory, repeats) as child:
+        try:
+            _, status = os.waitpid(child.pid, os.WUNTRACED)
+            assert os.WIFSTOPPED(status)
+            assert (control.hits(name), control.fired(name), control.fired_pid(name)) == (nth, 1, child.pid)
+            yield child
+        finally:
+            child.kill()
+
+
+def finished(child: subprocess.Popen[str]) -> dict[str, object]:
+    child.send_signal(signal.SIGCONT)
+    out, _ = child.communicate(timeout=120)
+    said: dict[str, object] = json.loads(out)
+    return said
+
+
 def test_a_stop_halts_the_process_until_it_is_continued(control: ControlFile, tmp_path: Path) -> None:
-    control.arm("probe_fsync", Action.STOP)
-    child = start(control, "persist", tmp_path)
-    try:
-        _, status = os.waitpid(child.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
-        assert (control.fired("probe_fsync"), control.fired_pid("probe_fsync")) == (1, child.pid)
-        child.send_signal(signal.SIGCONT)
-        out, _ = child.communicate(timeout=120)
-        assert json.loads(out) == {"status": 0}
-    finally:
-        child.kill()
-        child.wait()
+    with stopped(control, "probe_rename", 1, "persist", tmp_path) as child:
+        assert [path.name for path in tmp_path.glob("fa_probe*")] == ["fa_probe.tmp"]
+        assert finished(child) == {"status": 0}
+    assert list(tmp_path.glob("fa_probe*")) == []
+
+
+def test_what_was_reserved_has_its_blocks(control: ControlFile, tmp_path: Path) -> None:
+    with stopped(control, "probe_ftruncate", 1, "persist", tmp_path):
+        reserved = (tmp_path / "fa_probe.tmp").stat()
+        assert (reserved.st_size, reserved.st_blocks * 512 >= reserved.st_size) == (65536, True)
+
+
+def test_a_write_that_came_short_goes_on_where_it_ended(control: ControlFile, tmp_path: Path) -> None:
+    with stopped(control, "probe_pwrite", 2, "short-write", tmp_path) as child:
+        assert (tmp_path / "short").read_bytes() == exercise.CONTENT_LONG[: exercise.SHORT_LIMIT]
+        hard = resource.prlimit(child.pid, resource.RLIMIT_FSIZE)[1]
+        resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        assert finished(child) == {"status": 0}
+    assert (tmp_path / "short").read_bytes() == exercise.CONTENT_LONG
+
+
+def test_a_read_that_came_short_goes_on_where_it_ended(control: ControlFile, tmp_path: Path) -> None:
+    with stopped(control, "probe_pread", 2, "short-read", tmp_path) as child:
+        with (tmp_path / "half").open("ab") as file:
+            file.write(exercise.CONTENT_LONG[exercise.SHORT_LIMIT :])
+        assert finished(child) == {"status": 0}
 
 
 def test_the_error_of_the_cleaning_up_does_not_hide_the_first_one(control: ControlFile, tmp_path: Path) -> None:
@@ -188,12 +225,8 @@ def test_nothing_is_counted_while_nothing_is_armed(control: ControlFile, tmp_pat
 
 def test_a_running_process_is_armed_and_disarmed_from_outside(control: ControlFile, tmp_path: Path) -> None:
     """The child stops at a hit; what is armed while it stands acts when it goes on, what is disarmed does not."""
-    control.arm("probe_store_release", Action.STOP, nth=2)
     control.arm("probe_copy", Action.CRASH, nth=2)
-    child = start(control, "stores", tmp_path, repeats=10)
-    try:
-        _, status = os.waitpid(child.pid, os.WUNTRACED)
-        assert os.WIFSTOPPED(status)
+    with stopped(control, "probe_store_release", 2, "stores", tmp_path, repeats=10) as child:
         control.disarm("probe_copy")
         control.arm("probe_cas", Action.CRASH, nth=4)
         child.send_signal(signal.SIGCONT)
@@ -201,6 +234,3 @@ def test_a_running_process_is_armed_and_disarmed_from_outside(control: ControlFi
         assert child.returncode == -signal.SIGKILL
         assert (control.hits("probe_cas"), control.fired("probe_cas"), control.fired_pid("probe_cas")) == (4, 1, child.pid)
         assert (control.hits("probe_copy"), control.fired("probe_copy")) == (1, 0)
-    finally:
-        child.kill()
-        child.wait()

@@ -1,6 +1,6 @@
 /*
- * Prints "NAME COUNT" for each operation of fa_atomics.h and fa_persist.h: the instructions one call of it executes, those
- * of libc included, counted by single-stepping a child. Each operation runs twice and the second run counts, so that the
+ * Prints "NAME COUNT CALL..." for each operation of fa_atomics.h and fa_persist.h: the instructions one call of it executes,
+ * those of libc included, counted by single-stepping a child, and the numbers of the system calls among them. Each operation runs twice and the second run counts, so that the
  * loader's work at the first call does not. The bare operations are what the release build must not exceed.
  */
 #include <assert.h>
@@ -14,6 +14,7 @@
 #include "fa_core.h"
 
 #define SIZE 65536u
+#define SYSCALL_INSTRUCTION 0x050f
 
 static uint64_t word, other = 7;
 static int dirfd_, fd = -1;
@@ -104,6 +105,7 @@ static void child(void)
 int main(int argc, char **argv)
 {
     long counts[COUNT] = {0};
+    char calls[COUNT][64] = {{0}};
     size_t inside = COUNT;
     unsigned long entry_sp = 0;
     int status;
@@ -127,10 +129,15 @@ int main(int argc, char **argv)
                 inside = i;
                 entry_sp = registers.rsp;
                 counts[i] = 0; /* the second run overwrites the first */
+                calls[i][0] = '\0';
             }
         }
         if (inside < COUNT) {
             counts[inside]++;
+            if ((ptrace(PTRACE_PEEKTEXT, pid, registers.rip, NULL) & 0xFFFF) == SYSCALL_INSTRUCTION) {
+                const size_t used = strlen(calls[inside]);
+                (void)snprintf(calls[inside] + used, sizeof calls[inside] - used, " %llu", registers.rax);
+            }
         }
         assert(ptrace(PTRACE_SINGLESTEP, pid, NULL, NULL) == 0);
         assert(waitpid(pid, &status, 0) == pid);
@@ -139,7 +146,7 @@ int main(int argc, char **argv)
         return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
     }
     for (size_t i = 0; i < COUNT; i++) {
-        (void)printf("%s %ld\n", operations[i].name, counts[i]);
+        (void)printf("%s %ld%s\n", operations[i].name, counts[i], calls[i]);
     }
     return 0;
 }
