@@ -30,72 +30,62 @@ def steal_of(stat: str) -> tuple[int, int]:
     return (fields[7] if len(fields) > 7 else 0), sum(fields[:8])
 
 
+def _row(what: str, fit: bool, detail: str, remedy: str) -> Capability:
+    return Capability(name=f"noise: {what}", available=fit, detail=detail, affects=_GATES, remedy="" if fit else remedy)
+
+
 def _clock() -> Capability:
     cost = measure("clock", Setting(effort=0.2))
     resolution = time.get_clock_info("monotonic").resolution * 1e9
-    fit = cost.p50 < _SLOW_CLOCK_NS and resolution < _COARSE_NS
     source = _text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")) or "unknown"
-    return Capability(
-        name="noise: clock",
-        available=fit,
-        detail=f"read {cost.p50:.1f} ns, resolution {resolution:.0f} ns, source {source}",
-        affects=() if fit else _GATES,
-        remedy="" if fit else "Boot with a clock source that is read without a system call (tsc, kvm-clock, arch_sys_counter).",
+    return _row(
+        "clock",
+        cost.p50 < _SLOW_CLOCK_NS and resolution < _COARSE_NS,
+        f"read {cost.p50:.1f} ns, resolution {resolution:.0f} ns, source {source}",
+        "Boot with a clock source that is read without a system call (tsc, kvm-clock, arch_sys_counter).",
     )
 
 
 def _jitter(setting: Setting) -> Capability:
+    remedy = "Stop other load, or give the measuring processes isolated processors (isolcpus, cpusets)."
     try:
         gaps, note = run_native(lambda out, n, native: int(lib.floors_gaps(out, n, native)), _GAPS, setting, "gaps")
     except EnvironmentUnfit as unfit:
-        return Capability(name="noise: jitter", available=False, detail=str(unfit), affects=_GATES, remedy="Measure on an idle machine.")
+        return _row("jitter", False, str(unfit), remedy)
     longest, late = float(gaps.max()), float(np.percentile(gaps, 99.9))
-    fit = longest < _LONG_GAP_NS
-    return Capability(
-        name="noise: jitter",
-        available=fit,
-        detail=f"spin loop of {gaps.sum() / 1e6:.0f} ms: largest gap {longest / 1000:.1f} µs, p99.9 {late:.0f} ns"
-        + (f" ({note})" if note else ""),
-        affects=() if fit else _GATES,
-        remedy="" if fit else "Stop other load, or give the measuring processes isolated processors (isolcpus, cpusets).",
-    )
+    found = f"spin loop of {gaps.sum() / 1e6:.0f} ms: largest gap {longest / 1000:.1f} µs, p99.9 {late:.0f} ns"
+    return _row("jitter", longest < _LONG_GAP_NS, f"{found} ({note})" if note else found, remedy)
 
 
 def _steal(before: tuple[int, int], after: tuple[int, int]) -> Capability:
     stolen, ticks = after[0] - before[0], after[1] - before[1]
     share = stolen / ticks if ticks > 0 else 0.0
     since_boot = after[0] / after[1] if after[1] else 0.0
-    fit = share <= _STEAL_SHARE
-    return Capability(
-        name="noise: steal",
-        available=fit,
-        detail=f"{share:.1%} while probing ({ticks} ticks), {since_boot:.2%} since boot",
-        affects=() if fit else _GATES,
-        remedy="" if fit else "Other guests take this machine's processors: use a dedicated host for latency gates.",
+    return _row(
+        "steal",
+        share <= _STEAL_SHARE,
+        f"{share:.1%} while probing ({ticks} ticks), {since_boot:.2%} since boot",
+        "Other guests take this machine's processors: use a dedicated host for latency gates.",
     )
 
 
 def _cpus() -> Capability:
     usable, present = len(os.sched_getaffinity(0)), os.cpu_count() or 1
-    fit = usable >= 2
-    return Capability(
-        name="noise: processors",
-        available=fit,
-        detail=f"{usable} usable of {present}",
-        affects=() if fit else _GATES,
-        remedy="" if fit else "Two processors are needed for figures between processes: widen the affinity or the container's cpuset.",
+    return _row(
+        "processors",
+        usable >= 2,
+        f"{usable} usable of {present}",
+        "Two processors are needed for figures between processes: widen the affinity or the container's cpuset.",
     )
 
 
 def _governor() -> Capability:
     governor = _text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
-    fit = governor in (None, "performance")
-    return Capability(
-        name="noise: governor",
-        available=fit,
-        detail=governor or "not visible here; the host decides",
-        affects=() if fit else _GATES,
-        remedy="" if fit else "Set the governor to performance: cpupower frequency-set -g performance.",
+    return _row(
+        "governor",
+        governor in (None, "performance"),
+        governor or "not visible here; the host decides",
+        "Set the governor to performance: cpupower frequency-set -g performance.",
     )
 
 

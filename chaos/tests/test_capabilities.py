@@ -13,6 +13,7 @@ import pytest
 from fireassay.chaos.capabilities import PROBES, probe, runner, tools, try_one
 from fireassay.chaos.capabilities.groups import cgroup_mounts
 from fireassay.spec.capability import Capability
+from fireassay.spec.clauses import ALL
 
 ALWAYS = {"kill", "rlimit-fsize", "shared-futex"}  # any Linux that lets us run at all
 
@@ -117,3 +118,8 @@ def test_the_waiting_helper_tells_running_from_killed() -> None:
     assert tools.ended(pid, 0.01) is None
     os.kill(pid, signal.SIGKILL)
     assert tools.ended(pid, 5.0) == -signal.SIGKILL
+
+
+def test_every_clause_a_probe_names_exists() -> None:
+    known = {clause.id for clause in ALL}
+    assert {clause for one in PROBES for clause in one.affects} <= known
