@@ -7,6 +7,7 @@ error said. A new system adds its workload to WORKLOADS; a test demands that no 
 """
 
 import json
+import mmap
 import os
 import resource
 import signal
@@ -17,23 +18,39 @@ from typing import Any
 
 from fireassay.reference import core
 
-__all__ = ["CONTENT_LONG", "CONTENT_NEW", "CONTENT_OLD", "SHORT_LIMIT", "WORKLOADS", "main"]
+__all__ = ["CONTENT_LONG", "CONTENT_NEW", "CONTENT_OLD", "SHORT_LIMIT", "WORD_AFTER", "WORD_BEFORE", "WORKLOADS", "main"]
 
 CONTENT_OLD = b"old" * 100
 CONTENT_NEW = b"new" * 200
 CONTENT_LONG = b"".join(b"%07d\n" % i for i in range(1024))
 SHORT_LIMIT = 4096
+# What the word in the file holds when each store is about to be made, and after the last.
+WORD_BEFORE = {
+    "probe_store_release": 1,
+    "probe_store_relaxed": 2,
+    "probe_exchange": 3,
+    "probe_cas": 4,
+    "probe_fetch_add": 5,
+    "probe_copy": 7,
+}
+WORD_AFTER = 9
 
 
 def _stores(ffi: Any, lib: Any, directory: int, err: Any) -> int:
-    word = ffi.new("uint64_t *", 1)
-    lib.fa_probe_store_release(word, 2)
-    lib.fa_probe_store_relaxed(word, 3)
-    lib.fa_probe_exchange(word, 4)
-    lib.fa_probe_cas(word, 4, 5)
-    lib.fa_probe_fetch_add(word, 1)
-    lib.fa_probe_copy(word, ffi.new("uint64_t *", 9), 8)
-    return 0 if word[0] == 9 else -1
+    """In a file, so that what was stored can be read after a kill."""
+    fd = os.open("word", os.O_RDWR | os.O_CREAT, 0o644, dir_fd=directory)
+    try:
+        os.pwrite(fd, WORD_BEFORE["probe_store_release"].to_bytes(8, sys.byteorder), 0)
+        with mmap.mmap(fd, 8) as shared, ffi.from_buffer("uint64_t[]", shared, require_writable=True) as word:
+            lib.fa_probe_store_release(word, WORD_BEFORE["probe_store_relaxed"])
+            lib.fa_probe_store_relaxed(word, WORD_BEFORE["probe_exchange"])
+            lib.fa_probe_exchange(word, WORD_BEFORE["probe_cas"])
+            lib.fa_probe_cas(word, WORD_BEFORE["probe_cas"], WORD_BEFORE["probe_fetch_add"])
+            lib.fa_probe_fetch_add(word, WORD_BEFORE["probe_copy"] - WORD_BEFORE["probe_fetch_add"])
+            lib.fa_probe_copy(word, ffi.new("uint64_t *", WORD_AFTER), 8)
+            return 0 if word[0] == WORD_AFTER else -1
+    finally:
+        os.close(fd)
 
 
 def _persist(ffi: Any, lib: Any, directory: int, err: Any) -> int:

@@ -147,6 +147,16 @@ def test_a_hit_lies_before_the_call_it_names(control: ControlFile, tmp_path: Pat
     assert (tmp_path / "file").read_bytes() == exercise.CONTENT_NEW
 
 
+@pytest.mark.parametrize("name", exercise.WORD_BEFORE)
+def test_a_store_that_was_cut_off_was_not_made_and_all_before_it_were(control: ControlFile, tmp_path: Path, name: str) -> None:
+    control.arm(name, Action.CRASH)
+    assert run(control, "stores", tmp_path)[1] == -signal.SIGKILL
+    assert int.from_bytes((tmp_path / "word").read_bytes(), sys.byteorder) == exercise.WORD_BEFORE[name]
+    control.disarm(name)
+    assert json.loads(run(control, "stores", tmp_path)[2]) == {"status": 0}
+    assert int.from_bytes((tmp_path / "word").read_bytes(), sys.byteorder) == exercise.WORD_AFTER
+
+
 @pytest.mark.parametrize("name", [name for name in SYSCALLS if name.startswith("replace_") and name not in SWALLOWED])
 def test_a_replacement_killed_at_any_step_leaves_the_old_or_the_new_file_whole(control: ControlFile, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_bytes(exercise.CONTENT_OLD)

@@ -26,6 +26,9 @@ static volatile int result;
 
 #define OPERATIONS(OP)                                                                                                 \
     OP(bare_store, __atomic_store_n(&word, other, __ATOMIC_RELEASE))                                                   \
+    OP(bare_seq_cst, __atomic_store_n(&word, other, __ATOMIC_SEQ_CST))                                                 \
+    OP(bare_cas, uint64_t expected = 7;                                                                                \
+       result = __atomic_compare_exchange_n(&word, &expected, other, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))           \
     OP(bare_exchange, result = (int)__atomic_exchange_n(&word, other, __ATOMIC_ACQ_REL))                               \
     OP(bare_fetch_add, result = (int)__atomic_fetch_add(&word, other, __ATOMIC_ACQ_REL))                               \
     OP(bare_copy, memcpy(buffer, &other, sizeof other))                                                                \
