@@ -6,7 +6,7 @@ No evidence is never a pass: folding nothing gives not-run, and a check that cra
 from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 
-__all__ = ["ErrorClass", "EnvironmentUnfit", "HarnessError", "Outcome", "TargetError", "Verdict", "fold", "status_of"]
+__all__ = ["EnvironmentUnfit", "ErrorClass", "HarnessError", "Outcome", "TargetError", "Verdict", "fold", "status_of"]
 
 
 class Outcome(StrEnum):

@@ -14,20 +14,21 @@ from fireassay.spec.outcomes import Outcome
 __all__ = ["CLAUSE", "check"]
 
 CLAUSE = "LOG-01"
+Firsts = list[tuple[Delivery, Append]]
 
 
 def check(history: History, declared: Declared) -> CheckResult:
-    if not declared.ordered_chains:
+    if not declared.ordered(0) and not declared.ordered(1):
         return not_applicable(CLAUSE, "deliveries of competing readers, or redelivered by timeout, stand in no order")
     history = history.with_epsilon(declared.epsilon_ns)
-    chains = [(chain, _first_deliveries(history, chain)) for chain in history.chains]
+    chains = [(chain, _first_deliveries(history, chain)) for chain in history.chains if declared.ordered(chain.group)]
     found = [w for chain, firsts in chains for w in _reorders(history, declared, chain, firsts)]
-    found += _disagreements(history, declared, chains)
+    found += _disagreements(chains)
     pairs = sum(max(0, len(firsts) - 1) for _, firsts in chains)
     return conclude(CLAUSE, history, found, evidence=pairs, counts={"chains": len(chains), "pairs": pairs})
 
 
-def _first_deliveries(history: History, chain: Chain) -> list[tuple[Delivery, Append]]:
+def _first_deliveries(history: History, chain: Chain) -> Firsts:
     """Each known record where it came first: that it came again is LOG-03's business."""
     firsts: dict[int, tuple[Delivery, Append]] = {}
     for delivery in chain.deliveries:
@@ -42,7 +43,7 @@ def _line(declared: Declared, append: Append) -> Hashable:
     return None if declared.total_order else Identity.of(append.identity).producer
 
 
-def _reorders(history: History, declared: Declared, chain: Chain, firsts: list[tuple[Delivery, Append]]) -> Iterator[Witness]:
+def _reorders(history: History, declared: Declared, chain: Chain, firsts: Firsts) -> Iterator[Witness]:
     """From the last delivery to the first, with the earliest to end of those delivered later, per line and actor."""
     earliest: dict[Hashable, dict[int, tuple[Delivery, Append]]] = {}
     for delivery, append in reversed(firsts):
@@ -59,20 +60,19 @@ def _reorders(history: History, declared: Declared, chain: Chain, firsts: list[t
                 line[append.actor] = (delivery, append)
 
 
-def _disagreements(history: History, declared: Declared, chains: list[tuple[Chain, list[tuple[Delivery, Append]]]]) -> Iterator[Witness]:
+def _disagreements(chains: list[tuple[Chain, Firsts]]) -> Iterator[Witness]:
+    """One order for all readers, also where it is promised only per producer: then nobody knows which, but it is one."""
     for (one, mine), (other, theirs) in combinations(chains, 2):
         if one.stream != other.stream:
             continue
         rank = {append.identity: (number, delivery) for number, (delivery, append) in enumerate(mine)}
-        highest: dict[Hashable, tuple[int, Delivery, Delivery]] = {}
+        highest: tuple[int, Delivery, Delivery] | None = None
         for delivery, append in theirs:
             if append.identity not in rank:
                 continue
             number, first = rank[append.identity]
-            line = _line(declared, append)
-            before = highest.get(line)
-            if before is not None and before[0] > number:
-                text = f"readers {one.actor} and {other.actor} got {append.identity:#x} and {before[1].identity:#x} in different order"
-                yield witness(CLAUSE, "reader-disagreement", one.stream, (first.row, before[1].row, before[2].row, delivery.row), text)
+            if highest is not None and highest[0] > number:
+                text = f"readers {one.actor} and {other.actor} got {append.identity:#x} and {highest[1].identity:#x} in different order"
+                yield witness(CLAUSE, "reader-disagreement", one.stream, (first.row, highest[1].row, highest[2].row, delivery.row), text)
                 break
-            highest[line] = (number, first, delivery)
+            highest = (number, first, delivery)

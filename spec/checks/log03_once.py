@@ -1,8 +1,11 @@
 """LOG-03: one append is stored once; a chain delivers it once. Which append does not matter: an info one, too."""
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from fireassay.spec.checks.assumptions import Declared
+from fireassay.spec.checks.expected import Expectation
+from fireassay.spec.checks.restarts import maybe_redelivered
 from fireassay.spec.checks.result import CheckResult, Witness, conclude, witness
 from fireassay.spec.history.history import History
 from fireassay.spec.history.model import Chain, Delivery
@@ -14,44 +17,66 @@ CLAUSE = "LOG-03"
 
 def check(history: History, declared: Declared) -> CheckResult:
     history = history.with_epsilon(declared.epsilon_ns)
-    found = [] if declared.positions == "none" else list(_stored_twice(history))
+    expectation = Expectation(history, declared)
+    found = [] if declared.positions == "none" else list(_stored_twice(expectation))
     for chain in history.chains:
-        found += _delivered_twice(chain, declared) if declared.ordered_chains else ()
-    if declared.readers == "competing" and not declared.redelivery:
-        found += _taken_twice(history)
+        found += _delivered_twice(history, declared, chain) if declared.ordered(chain.group) else ()
+    found += _taken_twice(history, declared)
     identified = sum(d.identified for d in history.deliveries)
     return conclude(CLAUSE, history, found, evidence=identified, counts={"deliveries": identified})
 
 
-def _stored_twice(history: History) -> Iterator[Witness]:
-    """Two positions of one record within one recovery epoch; across a recovery it may have moved."""
-    places: dict[tuple[int, int, int], dict[int, Delivery]] = {}
-    for delivery in history.deliveries:
-        epoch = history.epoch(delivery)
-        if delivery.identified and epoch is not None:
-            places.setdefault((delivery.stream, delivery.identity, epoch), {}).setdefault(delivery.position, delivery)
-    for (stream, identity, _), at in places.items():
-        if len(at) > 1:
-            text = f"{identity:#x} was appended once and stands at positions {sorted(at)[:4]}"
+def _stored_twice(expectation: Expectation) -> Iterator[Witness]:
+    """Two positions of one record; only what no recovery was bound to keep may have moved."""
+    places: dict[tuple[int, int], dict[tuple[int, int | None], Delivery]] = {}
+    for delivery in expectation.history.deliveries:
+        if delivery.identified:
+            key = (delivery.position, expectation.history.epoch(delivery))
+            places.setdefault((delivery.stream, delivery.identity), {}).setdefault(key, delivery)
+    for (stream, identity), at in places.items():
+        if len({position for position, _ in at}) > 1 and _at_once(expectation, stream, identity, at):
+            text = f"{identity:#x} was appended once and stands at positions {sorted({position for position, _ in at})[:4]}"
             yield witness(CLAUSE, "duplicate-stored", stream, (d.row for d in at.values()), text)
 
 
-def _delivered_twice(chain: Chain, declared: Declared) -> Iterator[Witness]:
+def _at_once(expectation: Expectation, stream: int, identity: int, at: dict[tuple[int, int | None], Delivery]) -> bool:
+    history = expectation.history
+    append = history.append_of.get((stream, identity))
+    if append is not None and append.position is not None and expectation.stands(append):
+        return True  # an owed record keeps its position: what stands elsewhere is a second one
+    for (one, epoch), (other, later) in permutations(at, 2):
+        if one != other and epoch is not None and later is not None and history.keeps(stream, one, epoch, later):
+            return True
+    return False
+
+
+def _delivered_twice(history: History, declared: Declared, chain: Chain) -> Iterator[Witness]:
     seen: dict[int, Delivery] = {}
     for delivery in chain.deliveries:
         if not delivery.identified:
             continue
         first = seen.setdefault(delivery.identity, delivery)
-        # At another position it was stored twice, and each copy was delivered once.
-        if first is not delivery and (declared.positions == "none" or first.position == delivery.position):
+        if first is delivery:
+            continue
+        elsewhere = declared.positions != "none" and first.position != delivery.position
+        epoch = history.epoch(first)
+        if elsewhere and epoch is not None and epoch == history.epoch(delivery):
+            continue  # stored twice, and each copy was delivered once
+        if not maybe_redelivered(history, declared, first, delivery):
             text = f"reader {chain.actor} got {delivery.identity:#x} twice without a seek or a restart"
             yield witness(CLAUSE, "duplicate-delivered", chain.stream, (first.row, delivery.row), text)
 
 
-def _taken_twice(history: History) -> Iterator[Witness]:
+def _taken_twice(history: History, declared: Declared) -> Iterator[Witness]:
+    """Each record goes to one member of a competing group unless a declared redelivery happened."""
+    if declared.redelivery - {"restart", "rebalance"}:
+        return
     seen: dict[tuple[int, int, int], Delivery] = {}
-    for delivery in history.deliveries:
-        first = seen.setdefault((history.group(delivery.actor), delivery.stream, delivery.identity), delivery)
-        if first is not delivery and delivery.identified:
-            text = f"two members of a competing group got {delivery.identity:#x} and no redelivery is declared"
+    for delivery in sorted(history.deliveries, key=lambda d: d.t_done):
+        group = history.group(delivery.actor)
+        if not delivery.identified or not declared.competes(group):
+            continue
+        first = seen.setdefault((group, delivery.stream, delivery.identity), delivery)
+        if first is not delivery and not maybe_redelivered(history, declared, first, delivery):
+            text = f"a competing group got {delivery.identity:#x} twice, and no redelivery that is declared has happened"
             yield witness(CLAUSE, "duplicate-delivered", delivery.stream, (first.row, delivery.row), text)

@@ -26,11 +26,15 @@ def damaged_record(history: History, declared: Declared, delivery: Delivery) -> 
     append = history.append_of.get((delivery.stream, delivery.identity))
     if append is not None or declared.positions == "none":
         return append
-    epoch = history.epoch(delivery)
     place = (delivery.stream, delivery.position)
     there = (a for a in history.appends if (a.stream, a.position) == place and a.outcome is Outcome.OK)
-    # A number used again after a recovery belongs to somebody else.
-    return next((a for a in there if epoch is not None and history.epoch(a) == epoch), None)
+    return next((a for a in there if _still_there(history, a, delivery)), None)
+
+
+def _still_there(history: History, append: Append, delivery: Delivery) -> bool:
+    """A number used again after a recovery belongs to somebody else."""
+    born, read = history.epoch(append), history.epoch(delivery)
+    return born is not None and read is not None and history.keeps(append.stream, delivery.position, born, read)
 
 
 def _corrupt(history: History, declared: Declared, delivery: Delivery) -> Iterator[Witness]:
@@ -42,10 +46,12 @@ def _corrupt(history: History, declared: Declared, delivery: Delivery) -> Iterat
             yield witness(CLAUSE, "corrupt", delivery.stream, (append.row, delivery.row), text)
         return
     append = history.append_of.get((delivery.stream, delivery.identity))
-    if append is None or Flag.ANON in flags or delivery.in_run or append.in_run or append.outcome is not Outcome.OK:
-        return  # run rows carry neither length nor digest, and only an ok completion repeats them
-    digests = (append.row.digest, delivery.row.digest)
-    if append.row.value != delivery.row.value or (all(digests) and digests[0] != digests[1]):
+    if append is None or Flag.ANON in flags or delivery.in_run or append.in_run:
+        return  # run rows carry neither length nor digest
+    # An append of unknown outcome that does not say how long it was may have been empty or silent.
+    other_length = append.length != delivery.row.value and (append.length > 0 or append.outcome is Outcome.OK)
+    other_digest = append.digest and delivery.row.digest and append.digest != delivery.row.digest
+    if other_length or other_digest:
         text = f"{delivery.identity:#x} was read with another length or digest than it was appended with"
         yield witness(CLAUSE, "corrupt", delivery.stream, (append.row, delivery.row), text)
 
@@ -53,14 +59,14 @@ def _corrupt(history: History, declared: Declared, delivery: Delivery) -> Iterat
 def _overwritten(history: History, actor: int) -> Iterator[Witness]:
     """A view's digest is taken when it is handed out and again when it is given back."""
     paired = history.paired[actor]
-    views = {(d.stream, d.identity): d for d in paired.deliveries if not d.in_run}
+    views = {(d.stream, d.position, d.identity): d for d in paired.deliveries}
     for _, row in paired.events:
         if row.op is not Op.RELEASE:
             continue
-        view = views.get((row.stream, row.key))
-        if view is None or not view.identified:
+        view = views.get((row.stream, row.seq, row.key))
+        if view is None or Flag.BAD_DECODE in view.row.flags:
             continue
-        differs = view.row.digest and row.digest and view.row.digest != row.digest
+        differs = not view.in_run and view.row.digest and row.digest and view.row.digest != row.digest
         if Flag.BAD_DECODE in row.flags or differs:
             text = f"the view of {row.key:#x} changed before reader {actor} released it"
             yield witness(CLAUSE, "overwritten-view", row.stream, (view.row, row), text)

@@ -1,77 +1,107 @@
 """LOG-07: a position holds one record; a record read under durable visibility never vanishes."""
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from fireassay.spec.checks.assumptions import Declared
+from fireassay.spec.checks.excuses import Excuses
 from fireassay.spec.checks.expected import Expectation
 from fireassay.spec.checks.result import CheckResult, Witness, conclude, witness
 from fireassay.spec.history.history import History
-from fireassay.spec.history.model import Append, Delivery, Drain
+from fireassay.spec.history.model import Append, Call, Delivery, Drain
 from fireassay.spec.outcomes import Outcome
 
 __all__ = ["CLAUSE", "check"]
 
 CLAUSE = "LOG-07"
+Holder = Delivery | Append
 
 
 def check(history: History, declared: Declared) -> CheckResult:
     history = history.with_epsilon(declared.epsilon_ns)
+    expectation = Expectation(history, declared)
     found: list[Witness] = []
-    places = 0
+    doubts: list[str] = []
+    holders: list[Holder] = []
     if declared.positions != "none":
-        holders = [d for d in history.deliveries if d.identified] + [a for a in history.appends if a.outcome is Outcome.OK]
-        places = len(holders)
-        found += _two_records(history, holders)
-        found += _two_places(history)
-    drains = [drain for drain in history.drains if drain.complete]
-    if _durable_when_visible(declared):
-        found += [w for drain in drains for w in _vanished(Expectation(history, declared), drain)]
-    evidence = len(history.deliveries) if declared.positions != "none" or (drains and _durable_when_visible(declared)) else 0
-    return conclude(CLAUSE, history, found, evidence=evidence, counts={"places": places, "drains": len(drains)})
+        holders += [d for d in history.deliveries if d.identified]
+        holders += [a for a in history.appends if a.outcome is Outcome.OK]
+        found += _two_records(expectation, holders, doubts)
+        found += _two_places(expectation)
+    drains = [drain for drain in history.drains if drain.complete and not declared.competes(drain.chain.group)]
+    found += [w for drain in drains for w in _vanished(expectation, drain)]
+    evidence = len(history.deliveries) if holders or drains else 0
+    return conclude(CLAUSE, history, found, evidence=evidence, counts={"places": len(holders), "drains": len(drains)}, doubts=doubts)
 
 
-def _durable_when_visible(declared: Declared) -> bool:
-    kept = declared.survives_process_death != "never" and not declared.tail_records and not declared.tail_ns
-    return declared.visible == "sync" and kept and declared.readers != "competing"
-
-
-def _two_records(history: History, holders: list[Delivery | Append]) -> Iterator[Witness]:
-    at: dict[tuple[int, int, int], dict[int, Delivery | Append]] = {}
+def _two_records(expectation: Expectation, holders: list[Holder], doubts: list[str]) -> Iterator[Witness]:
+    at: dict[tuple[int, int], dict[tuple[int, int | None], Holder]] = {}
     for holder in holders:
-        epoch = history.epoch(holder)
-        if epoch is not None and holder.position is not None:
-            born = history.born(holder.stream, epoch, holder.position)
-            at.setdefault((holder.stream, born, holder.position), {}).setdefault(holder.identity, holder)
-    for (stream, _, position), records in at.items():
-        if len(records) > 1:
-            text = f"position {position} holds {' and '.join(f'{identity:#x}' for identity in list(records)[:4])}"
-            yield witness(CLAUSE, "inconsistent-position", stream, (r.row for r in records.values()), text)
+        if holder.position is not None:
+            known = at.setdefault((holder.stream, holder.position), {})
+            key = (holder.identity, expectation.history.epoch(holder))
+            # Of several in one epoch the last says most: it is after most.
+            if key not in known or known[key].t_invoke < holder.t_invoke:
+                known[key] = holder
+    for (stream, position), known in at.items():
+        if len({identity for identity, _ in known}) < 2:
+            continue
+        pairs = [(one, two) for one, two in permutations(known.values(), 2) if one.identity != two.identity]
+        clash = [holder for pair in pairs if _both_hold(expectation, *pair) for holder in pair]
+        if clash:
+            names = dict.fromkeys(f"{holder.identity:#x}" for holder in clash)
+            rows = {id(holder.row): holder.row for holder in clash}
+            text = f"position {position} holds {' and '.join(list(names)[:4])}"
+            yield witness(CLAUSE, "inconsistent-position", stream, rows.values(), text)
+        elif not all(boundary.recorded for boundary in expectation.history.boundaries[stream]):
+            doubts.append(
+                f"position {position} of stream {stream} held two records, and no recovery was recorded that may have cut the first"
+            )
 
 
-def _two_places(history: History) -> Iterator[Witness]:
-    """Acknowledged at one position and read at another, within one recovery epoch."""
+def _both_hold(expectation: Expectation, one: Holder, two: Holder) -> bool:
+    """`two` was found where `one` was certainly still there."""
+    history = expectation.history
+    epoch, later = history.epoch(one), history.epoch(two)
+    if epoch is not None and later is not None and one.position is not None and history.keeps(one.stream, one.position, epoch, later):
+        return True
+    append = history.append_of.get((one.stream, one.identity))
+    acknowledged = append is not None and append.position == one.position
+    return acknowledged and append is not None and history.before(append, two) and expectation.stands(append, two)
+
+
+def _two_places(expectation: Expectation) -> Iterator[Witness]:
+    """Acknowledged at one position and read at another, with no recovery between that may have moved it."""
+    history = expectation.history
     for delivery in history.deliveries:
         append = history.append_of.get((delivery.stream, delivery.identity))
-        if append is None or append.position in {None, delivery.position} or not delivery.identified:
+        if append is None or append.position is None or append.position == delivery.position or not delivery.identified:
             continue
-        epoch = history.epoch(delivery)
-        if epoch is not None and epoch == history.epoch(append):
+        epoch, later = history.epoch(append), history.epoch(delivery)
+        kept = epoch is not None and later is not None and history.keeps(append.stream, append.position, epoch, later)
+        if kept or expectation.stands(append, delivery):
             text = f"{delivery.identity:#x} was acknowledged at {append.position} and read at {delivery.position}"
             yield witness(CLAUSE, "inconsistent-position", delivery.stream, (append.row, delivery.row), text)
 
 
 def _vanished(expectation: Expectation, drain: Drain) -> Iterator[Witness]:
     history = expectation.history
-    got = expectation.seen_by(drain)
+    got, excuses = expectation.seen_by(drain), Excuses(history, expectation.declared, drain.chain)
     for delivery in history.deliveries:
         append = history.append_of.get((delivery.stream, delivery.identity))
-        same_stream = delivery.stream == drain.chain.stream and delivery.identified
-        if append is None or not same_stream or delivery.identity in got or not history.before(delivery, drain.begin):
+        if append is None or delivery.stream != drain.chain.stream or not delivery.identified or got.has(append):
             continue
-        if any(not crash.known for crash in history.crashes):
-            continue  # more than processes may have died
-        retained = expectation.retained_at(delivery.stream, delivery.position, drain.t_end)
-        in_range = expectation.declared.positions == "none" or delivery.position >= (drain.chain.start or 0)
-        if retained and in_range:
-            text = f"{delivery.identity:#x} was read, visible means durable, and a later complete drain lacks it"
+        if drain.end is None or not history.before(delivery, drain.begin) or not _durable(expectation, delivery, drain.end):
+            continue
+        retained = expectation.retained(delivery.stream, delivery.position, drain.end)
+        if retained and expectation.in_range(drain, delivery.position) and excuses.cause(delivery.position) is None:
+            text = f"{delivery.identity:#x} was read when it could no longer be lost, and a later complete drain lacks it"
             yield witness(CLAUSE, "read-then-lost", delivery.stream, (delivery.row, drain.begin.row), text)
+
+
+def _durable(expectation: Expectation, delivery: Delivery, until: Call) -> bool:
+    """Visible meant durable; or nothing happened that could have taken it."""
+    declared, history = expectation.declared, expectation.history
+    between = [c for c in history.crashes if not history.after_crash(delivery, c) and not history.before_crash(until, c)]
+    kept = declared.survives_process_death != "never" and not declared.tail_records and not declared.tail_ns
+    return not between or (declared.visible == "sync" and kept and all(crash.known for crash in between))

@@ -1,9 +1,11 @@
 """What a check returns: a verdict with its witnesses, numbers and reasons; never a bare boolean."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from fireassay.spec.history.crashes import signed
 from fireassay.spec.history.history import History
+from fireassay.spec.history.ops import Op
 from fireassay.spec.history.row import Row
 from fireassay.spec.outcomes import Verdict
 
@@ -20,6 +22,7 @@ class Witness:
     rows: tuple[Row, ...]  # at most SHOWN
     total: int  # all that convict
     explanation: str
+    faults: tuple[Row, ...] = ()  # around the rows: between the first and the last, and the nearest outside; at most SHOWN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,26 @@ def conclude(
         verdict = Verdict.UNKNOWN
     else:
         verdict = Verdict.PASS if evidence else Verdict.NOT_RUN
-    return CheckResult(clause=clause, verdict=verdict, witnesses=found, counts=counts, reasons=reasons)
+    return CheckResult(clause=clause, verdict=verdict, witnesses=_with_faults(history, found), counts=counts, reasons=reasons)
+
+
+def _with_faults(history: History, witnesses: tuple[Witness, ...]) -> tuple[Witness, ...]:
+    if not witnesses:
+        return ()
+    faults = [row for row in history.events_of(Op.FAULT_BEGIN, Op.FAULT_FIRED, Op.FAULT_END, Op.EXIT) if _is_fault(row)]
+    return tuple(replace(found, faults=_around(found.rows, faults)) for found in witnesses)
+
+
+def _is_fault(row: Row) -> bool:
+    return row.op is not Op.EXIT or signed(row.value) != 0
+
+
+def _around(rows: tuple[Row, ...], faults: list[Row]) -> tuple[Row, ...]:
+    first, last = min(row.t_ns for row in rows), max(row.t_ns for row in rows)
+    before = [row for row in faults if row.t_ns < first][-1:]
+    within = [row for row in faults if first <= row.t_ns <= last]
+    after = [row for row in faults if row.t_ns > last][:1]
+    return tuple(before + within + after)[:SHOWN]
 
 
 def not_applicable(clause: str, reason: str) -> CheckResult:

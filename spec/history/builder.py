@@ -15,7 +15,7 @@ from collections import defaultdict
 from fireassay.spec.history.history import History
 from fireassay.spec.history.model import Actor, Cause
 from fireassay.spec.history.ops import Flag, Op, Phase
-from fireassay.spec.history.row import Identity, Row
+from fireassay.spec.history.row import NO_FLAGS, Identity, Row
 
 __all__ = ["TICK_NS", "CallBuilder", "HistoryBuilder", "ProducerBuilder", "ReaderBuilder"]
 
@@ -49,14 +49,14 @@ class HistoryBuilder:
 
     # -- rows
 
-    def row(self, actor: int, op: Op, phase: Phase, *, stream: int | None = None, flags: Flag = Flag(0), **fields: int) -> Row:
+    def row(self, actor: int, op: Op, phase: Phase, *, stream: int | None = None, flags: Flag = NO_FLAGS, **fields: int) -> Row:
         stream = self.stream if stream is None else stream
         made = Row(t_ns=self.now, op=op, phase=phase, actor=actor, stream=stream, flags=flags, **fields)
         self.now += TICK_NS
         self._rows[actor].append(made)
         return made
 
-    def event(self, op: Op, *, actor: int = _COORDINATOR, stream: int | None = None, flags: Flag = Flag(0), **fields: int) -> Row:
+    def event(self, op: Op, *, actor: int = _COORDINATOR, stream: int | None = None, flags: Flag = NO_FLAGS, **fields: int) -> Row:
         return self.row(actor, op, Phase.EVENT, stream=stream, flags=flags, **fields)
 
     def new_call(self) -> int:
@@ -66,17 +66,29 @@ class HistoryBuilder:
     def wait(self, ns: int) -> None:
         self.now += ns
 
+    def awake(self, ns: int, beats: int = 4) -> None:
+        """Time passes, and the harness's heart beats all the while."""
+        for _ in range(beats):
+            self.wait(ns // beats - TICK_NS)
+            self.event(Op.HEARTBEAT, value=ns // beats)
+
     # -- the coordinator
 
     def kill(self, victim: "ProducerBuilder | ReaderBuilder", fault: int = 1) -> None:
-        self.event(Op.FAULT_BEGIN, seq=fault, key=victim.actor)
+        self.fault(victim, fault)
         self.event(Op.FAULT_FIRED, seq=fault, key=victim.actor, value=1)
+
+    def fault(self, victim: "ProducerBuilder | ReaderBuilder | None" = None, fault: int = 1) -> None:
+        self.event(Op.FAULT_BEGIN, seq=fault, key=victim.actor if victim else 0)
+
+    def fault_end(self, fault: int = 1) -> None:
+        self.event(Op.FAULT_END, seq=fault)
 
     def exit(self, victim: "ProducerBuilder | ReaderBuilder", value: int = 0) -> None:
         self.event(Op.EXIT, seq=self.process(victim.actor), value=value % (1 << 64))
 
-    def recovered(self, end: int) -> None:
-        self.event(Op.RECOVERY_END, seq=end)
+    def recovered(self, end: int, stream: int | None = None) -> None:
+        self.event(Op.RECOVERY_END, seq=end, stream=stream)
 
     def rows(self) -> list[Row]:
         return [row for rows in self._rows.values() for row in rows]
@@ -112,7 +124,7 @@ class _ActorBuilder:
         self.history = history
         self.actor = actor
 
-    def call(self, op: Op, *, stream: int | None = None, flags: Flag = Flag(0), **fields: int) -> CallBuilder:
+    def call(self, op: Op, *, stream: int | None = None, flags: Flag = NO_FLAGS, **fields: int) -> CallBuilder:
         call = self.history.new_call()
         return CallBuilder(self.history, self.history.row(self.actor, op, Phase.INVOKE, stream=stream, flags=flags, call=call, **fields))
 
@@ -126,8 +138,14 @@ class ProducerBuilder(_ActorBuilder):
     def key(self, number: int) -> int:
         return Identity(self.number, self.incarnation, number).key
 
-    def append(self, number: int, *, length: int = 64, digest: int = 0, stream: int | None = None, flags: Flag = Flag(0)) -> CallBuilder:
+    def append(self, number: int, *, length: int = 64, digest: int = 0, stream: int | None = None, flags: Flag = NO_FLAGS) -> CallBuilder:
         return self.call(Op.APPEND, key=self.key(number), value=length, digest=digest, stream=stream, flags=flags)
+
+    def batch(self, *numbers: int, stream: int | None = None) -> list[CallBuilder]:
+        """Appends under one call: all are invoked before the first ends."""
+        call = self.history.new_call()
+        rows = [self.history.row(self.actor, Op.APPEND, Phase.INVOKE, stream=stream, key=self.key(n), value=64, call=call) for n in numbers]
+        return [CallBuilder(self.history, row) for row in rows]
 
     def run(self, first: int, count: int, position: int, *, ended: bool = True, stream: int | None = None) -> None:
         """`count` appends in one run row; without an end the producer died in it."""
@@ -138,18 +156,25 @@ class ProducerBuilder(_ActorBuilder):
     def sync(self) -> CallBuilder:
         return self.call(Op.SYNC)
 
-    def trim(self, first_retained: int) -> None:
-        self.call(Op.TRIM).ok(first_retained)
+    def open(self) -> None:
+        self.call(Op.OPEN_WRITER).ok()
+
+    def trim(self, first_retained: int, stream: int | None = None) -> None:
+        self.call(Op.TRIM, stream=stream).ok(first_retained)
 
 
 class ReaderBuilder(_ActorBuilder):
-    def open(self, granted: int) -> None:
-        self.call(Op.OPEN_READER).ok(granted)
+    def open(self, granted: int, stream: int | None = None) -> None:
+        self.call(Op.OPEN_READER, stream=stream).ok(granted)
 
-    def seek(self, granted: int) -> None:
-        self.call(Op.SEEK).ok(granted)
+    def seek(self, granted: int, stream: int | None = None) -> None:
+        self.call(Op.SEEK, stream=stream).ok(granted)
 
-    def read(self, *records: tuple[int, int], stream: int | None = None, flags: Flag = Flag(0), length: int = 64, digest: int = 0) -> None:
+    def read_unknown(self, stream: int | None = None) -> None:
+        """Nobody knows what it took."""
+        self.call(Op.READ, stream=stream).info()
+
+    def read(self, *records: tuple[int, int], stream: int | None = None, flags: Flag = NO_FLAGS, length: int = 64, digest: int = 0) -> None:
         """One call; each record is (position, key)."""
         call = self.history.new_call()
         self.history.row(self.actor, Op.READ, Phase.INVOKE, stream=stream, call=call)

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from fireassay.spec.history.chains import chains_of, drains_of
-from fireassay.spec.history.crashes import boundaries_of, crashes_of
+from fireassay.spec.history.chains import chains_of, drains_of, moment
+from fireassay.spec.history.crashes import boundaries_of, crashes_of, exits_of
 from fireassay.spec.history.model import NEVER, Actor, Append, Boundary, Call, Chain, Crash, Delivery, Drain, Place
 from fireassay.spec.history.ops import Op, Phase
 from fireassay.spec.history.pairing import Paired, pair
@@ -40,10 +40,15 @@ class History:
 
     @cached_property
     def paired(self) -> Mapping[int, Paired]:
+        return {actor: pair(actor, rows, self._t_death(actor)) for actor, rows in self.rows_of.items()}
+
+    @cached_property
+    def rows_of(self) -> Mapping[int, list[Row]]:
+        """Each actor's rows in the order it wrote them."""
         by_actor: dict[int, list[Row]] = defaultdict(list)
         for row in self.rows:
             by_actor[row.actor].append(row)
-        return {actor: pair(actor, rows, self._t_death(actor)) for actor, rows in by_actor.items()}
+        return by_actor
 
     @cached_property
     def appends(self) -> tuple[Append, ...]:
@@ -55,8 +60,8 @@ class History:
 
     @cached_property
     def append_of(self) -> Mapping[tuple[int, int], Append]:
-        """(stream, identity) → its append."""
-        return {(append.stream, append.identity): append for append in self.appends}
+        """(stream, identity) → its append; an anonymous one is found by no identity."""
+        return {(append.stream, append.identity): append for append in self.appends if not append.anonymous}
 
     @cached_property
     def deliveries(self) -> tuple[Delivery, ...]:
@@ -73,6 +78,11 @@ class History:
 
     def events_of(self, *ops: Op) -> list[Row]:
         return sorted((row for _, row in self.events if row.op in ops), key=lambda row: row.t_ns)
+
+    @cached_property
+    def reports(self) -> tuple[Call, ...]:
+        """The target's own words, as moments."""
+        return tuple(moment(place, row) for place, row in self.events if row.op is Op.REPORT)
 
     def calls_of(self, *ops: Op) -> list[Call]:
         return [call for call in self.calls if call.op in ops]
@@ -100,13 +110,18 @@ class History:
 
     @cached_property
     def crashes(self) -> tuple[Crash, ...]:
-        return crashes_of(self.rows, self.actors)
+        return crashes_of(self.rows, self.actors, self._exits)
 
     @cached_property
     def t_end(self) -> int:
         return max((row.t_ns for row in self.rows), default=0)
 
     # -- what was before what
+
+    @cached_property
+    def one_clock(self) -> bool:
+        """All times can be compared."""
+        return len({self.domain(actor) for actor in self.rows_of}) <= 1
 
     def before(self, a: Call, b: Call) -> bool:
         """Certainly a, then b: the same actor's order, an exit and a later spawn, or the clock beyond ε."""
@@ -119,8 +134,8 @@ class History:
 
     def exited_before(self, actor: int, other: int) -> bool:
         """The process of one was seen dead before that of the other was started, by the same eyes."""
-        gone, born = self._exits.get(self.process(actor)), self._spawns.get(self.process(other))
-        return gone is not None and born is not None and gone[0] == born[0] and gone[1] < born[1]
+        gone, born = self._exits.get(actor), self._spawns.get(self.process(other))
+        return gone is not None and born is not None and gone[1].actor == born[1].actor and gone[0] < born[0]
 
     def before_crash(self, call: Call, crash: Crash) -> bool:
         """Ended before the crash began; what a victim itself saw end did so before it died."""
@@ -150,6 +165,10 @@ class History:
         """The epoch in which a position got its record: recoveries keep what lies before their recovered end."""
         boundaries = self.boundaries.get(stream, ())
         return max((e for e in range(1, epoch + 1) if boundaries[e - 1].recovered_end <= position), default=0)
+
+    def keeps(self, stream: int, position: int, epoch: int, later: int) -> bool:
+        """Every recovery between the two epochs said that it kept the position."""
+        return epoch <= later and all(b.recovered_end > position for b in self.boundaries.get(stream, ())[epoch:later])
 
     def _after_boundary(self, call: Call, boundary: Boundary) -> bool:
         if call.actor == boundary.actor:
@@ -182,21 +201,26 @@ class History:
 
     def _t_death(self, actor: int) -> int:
         """Seen dead: by its exit, or by the end of the crash that took it."""
-        gone = self._exits.get(self.process(actor))
+        gone = self._exits.get(actor)
         crash = min((crash.t_end for crash in self.crashes if actor in crash.victims), default=NEVER)
-        return min(crash, gone[2] if gone else NEVER)
+        return min(crash, gone[1].t_ns if gone else NEVER)
 
     @cached_property
-    def _exits(self) -> Mapping[int, tuple[int, int, int]]:
-        """pid → who saw the (last) exit, as its which row, when. Pid 0 is nobody's."""
-        return {row.seq: (row.actor, number, row.t_ns) for number, row in enumerate(self.rows) if row.op is Op.EXIT and row.seq}
+    def _seen_dead(self) -> tuple[Mapping[int, tuple[int, Row]], list[str]]:
+        return exits_of(self.rows, self.actors, self.epsilon_ns)
+
+    @property
+    def _exits(self) -> Mapping[int, tuple[int, Row]]:
+        """actor → number and row of its process's exit."""
+        return self._seen_dead[0]
 
     @cached_property
-    def _spawns(self) -> Mapping[int, tuple[int, int, int]]:
-        first: dict[int, tuple[int, int, int]] = {}
+    def _spawns(self) -> Mapping[int, tuple[int, Row]]:
+        """pid → number and row of the first spawn under it."""
+        first: dict[int, tuple[int, Row]] = {}
         for number, row in enumerate(self.rows):
             if row.op is Op.SPAWN and row.seq:
-                first.setdefault(row.seq, (row.actor, number, row.t_ns))
+                first.setdefault(row.seq, (number, row))
         return first
 
     # -- own assumptions
@@ -206,7 +230,8 @@ class History:
         found = [problem for each in self.paired.values() for problem in each.problems]
         strangers = {row.actor for row in self.rows} - set(self.actors)
         found += [f"actor {actor} stands in no actor table" for actor in sorted(strangers)]
-        times = Counter((append.stream, append.identity) for append in self.appends)
+        found += self._seen_dead[1]
+        times = Counter((append.stream, append.identity) for append in self.appends if not append.anonymous)
         twice = [key for key, count in times.items() if count > 1]
         found += [f"identity {identity:#x} was appended more than once in stream {stream}" for stream, identity in twice[:8]]
         return tuple(found)

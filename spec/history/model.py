@@ -60,10 +60,9 @@ class Call:
 class Append(Call):
     identity: int
     position: int | None = None  # only an ok append has one
-
-    @property
-    def anonymous(self) -> bool:
-        return Flag.ANON in self.row.flags
+    anonymous: bool = False  # its payload is too small to carry the identity
+    length: int = 0
+    digest: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +97,7 @@ class Boundary:
     t_begin: int
     t_end: int
     recovered_end: int  # positions at or after it may be used again; 0 where unknown
+    recorded: bool  # by a recovery row
     victims: frozenset[int]
     domain: str
     actor: int  # who recorded the end, and where: its own later calls are after it
@@ -114,19 +114,18 @@ class Chain:
     start: int | None  # granted; None where it was never said
     deliveries: tuple[Delivery, ...]
     ends: tuple[Call, ...]  # reads that said END
-    reports: tuple[Row, ...]
+    unsure: tuple[Call, ...] = ()  # reads of unknown outcome: each may have taken records that nobody got
     draining: bool = False
 
-    @property
-    def t_last(self) -> int:
-        return max((d.t_done for d in self.deliveries), default=0)
+    def unsure_between(self, one: Place, two: Place) -> bool:
+        return any(one < read.invoked < two for read in self.unsure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drain:
     chain: Chain
     begin: Call
-    t_end: int
+    end: Call | None  # DRAIN_END, wherever it came; of outcome ok unless it was given up
     flaw: str  # why it says nothing about loss; empty when it is complete
 
     @property

@@ -32,19 +32,19 @@ class Op(IntEnum):
     JOIN = 21  # first live position | - | -
     SPAWN = 22  # pid | incarnation | -
     EXIT = 23  # pid | incarnation | signal (negative) or code
-    FAULT_BEGIN = 24  # fault id | victim actor | parameter
+    FAULT_BEGIN = 24  # fault id | victim actor; 0 where more than one process is hit (power, disk) | parameter
     FAULT_FIRED = 25  # fault id | victim actor | hits
     FAULT_END = 26  # fault id | victim actor | -
     RECOVERY_BEGIN = 27  # - | crash ordinal | -
     RECOVERY_END = 28  # recovered end | crash ordinal | bytes
     DRAIN_BEGIN = 29  # position | - | crash ordinal
-    SENTINEL = 30  # position | sentinel identity | crash ordinal
-    DRAIN_END = 31  # position | - | crash ordinal
+    SENTINEL = 30  # position | sentinel identity | crash ordinal; the drain met it: its actor records it, before DRAIN_END
+    DRAIN_END = 31  # position | - | crash ordinal; as FAIL or INFO: given up
     HEAL = 32
     QUIESCE = 33
     PHASE = 34  # phase number | - | -
     RUN_END = 35
-    HEARTBEAT = 36  # - | - | elapsed since the last
+    HEARTBEAT = 36  # - | - | elapsed since the last: vouches that the harness ran in that time
     WATCHDOG = 37  # pending call | victim actor | elapsed
 
 

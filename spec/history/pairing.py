@@ -2,7 +2,8 @@
 
 A batch of appends has one invoke and one completion row per record under one call, paired by identity; a completion whose
 identity was never invoked in the call but whose key is 0 ends all that are still open. A batch of reads has one invoke and
-a completion per record. An opening run row without a completion: `value` operations are ok, at most one more is info.
+a completion per record. A run row: `value` operations are ok; one more is info where the run has no completion, and what the
+completion says where it has one that is not ok.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,7 @@ CALLS = frozenset(
     | {Op.OPEN_WRITER, Op.OPEN_READER, Op.CLOSE, Op.TRIM}
 )
 _RUNS = frozenset({Op.APPEND_RUN, Op.READ_RUN})
-_CHAINED = frozenset({Op.READ, Op.READ_RUN, Op.SEEK, Op.OPEN_READER})
+_CHAINED = frozenset({Op.READ, Op.READ_RUN, Op.SEEK, Op.OPEN_READER, Op.CLOSE, Op.ASSIGN, Op.REVOKE, Op.DRAIN_BEGIN, Op.DRAIN_END})
 _OUTCOME = {Phase.OK: Outcome.OK, Phase.FAIL: Outcome.FAIL, Phase.INFO: Outcome.INFO, Phase.EVENT: Outcome.OK}
 _NUMBERS = 1 << 40
 
@@ -32,7 +33,7 @@ class Paired:
     appends: list[Append] = field(default_factory=list)
     guesses: list[Append] = field(default_factory=list)  # the one more that a broken run may have begun
     deliveries: list[Delivery] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)  # all others, reads that said END or gave nothing among them
+    calls: list[Call] = field(default_factory=list)  # all others, reads that said END, failed or are of unknown outcome among them
     events: list[tuple[Place, Row]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -74,6 +75,7 @@ def pair(actor: int, rows: Sequence[Row], t_death: int = NEVER) -> Paired:
     loose = set(_spoil_interleaved(found, rows, spans.items()))
     if loose:
         found.appends = [replace(a, done=(spans[a.invoked[0]], a.done[1])) if a.invoked[0] in loose else a for a in found.appends]
+        found.deliveries = [replace(d, done=(spans[d.invoked[0]], d.done[1])) if d.invoked[0] in loose else d for d in found.deliveries]
     found.deliveries.sort(key=lambda d: d.done)
     return found
 
@@ -120,8 +122,9 @@ def _leave_open(found: Paired, opening: _Open, t_death: int) -> None:
     elif row.op is Op.APPEND:
         found.appends.append(
             Append(
-                **_common(row, opening.number, (NEVER, 0), row, NEVER, Outcome.INFO),  # type: ignore[arg-type]
+                **_common(row, opening.number, NO_PLACE, row, NEVER, Outcome.INFO),  # type: ignore[arg-type]
                 identity=row.key,
+                **_payload(row, row),  # type: ignore[arg-type]
             )
         )
     else:
@@ -151,8 +154,14 @@ def _call(invoke: Row, number: int, done: int | None, row: Row, t_done: int) -> 
 
 def _append(opening: _Open, number: int, row: Row) -> Append:
     outcome = _OUTCOME[row.phase]
-    common = _common(opening.row, opening.number, (number, 0), row, row.t_ns, outcome)
+    common = _common(opening.row, opening.number, (number, 0), row, row.t_ns, outcome) | _payload(opening.row, row)
     return Append(**common, identity=opening.row.key, position=row.seq if outcome is Outcome.OK else None)  # type: ignore[arg-type]
+
+
+def _payload(invoke: Row, row: Row) -> dict[str, object]:
+    """What the caller handed over; a completion may leave it to the invoke to say."""
+    anonymous = Flag.ANON in invoke.flags | row.flags
+    return {"anonymous": anonymous, "length": row.value or invoke.value, "digest": row.digest or invoke.digest}
 
 
 def _delivery(opening: _Open, number: int, row: Row) -> Delivery:
@@ -170,21 +179,24 @@ def _expand(found: Paired, opening: _Open, row: Row, count: int, t_done: int, ou
         common = _common(first, opening.number, (opening.number, 2 * i + 1), row, t_done, Outcome.OK)
         common |= {"invoked": (opening.number, 2 * i), "in_run": True}
         if first.op is Op.APPEND_RUN:
-            found.appends.append(Append(**common, identity=first.key + i, position=first.seq + i))  # type: ignore[arg-type]
+            anonymous = Flag.ANON in first.flags | row.flags
+            found.appends.append(Append(**common, identity=first.key + i, position=first.seq + i, anonymous=anonymous))  # type: ignore[arg-type]
         else:
             found.deliveries.append(Delivery(**common, identity=first.key + i, position=first.seq + i))  # type: ignore[arg-type]
-    if outcome is not Outcome.OK and first.op is Op.APPEND_RUN:
-        common = _common(first, opening.number, NO_PLACE, row, NEVER, outcome) | {"invoked": (opening.number, 2 * count), "in_run": True}
+    if outcome is Outcome.OK:
+        return
+    common = _common(first, opening.number, NO_PLACE, row, NEVER, outcome) | {"invoked": (opening.number, 2 * count), "in_run": True}
+    if first.op is Op.APPEND_RUN:
         found.guesses.append(Append(**common, identity=first.key + count))  # type: ignore[arg-type]
+    elif outcome is Outcome.INFO:
+        found.calls.append(Call(**common))  # type: ignore[arg-type]
 
 
 def _spoil_interleaved(found: Paired, rows: Sequence[Row], spans: Iterable[tuple[int, int]]) -> Iterable[int]:
     """Runs with other calls between their two rows: their order against those calls is unknown."""
     for begin, end in spans:
-        between = [row for row in rows[begin + 1 : end] if row.op in CALLS]
-        if not between:
-            continue
-        run = rows[begin]
+        run, between = rows[begin], rows[begin + 1 : end]
         if run.op is Op.READ_RUN and any(row.op in _CHAINED and row.stream == run.stream for row in between):
-            found.problems.append(f"actor {run.actor}: the run of reads at its row {begin} interleaves with other reads")
-        yield begin
+            found.problems.append(f"actor {run.actor}: the run of reads at its row {begin} goes on across another read or a cut")
+        if any(row.op in CALLS for row in between):
+            yield begin

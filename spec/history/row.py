@@ -14,7 +14,8 @@ Valid if and only if phase is 1..5 and op is known.
 
 Run rows. An INVOKE row of APPEND_RUN or READ_RUN opens a run: its `value` is raised in place, with release, after each
 operation that was ok. The completion row repeats seq and key and holds the final count. An opening row without a completion
-(the process died) says: the first `value` operations are ok, at most one more is info.
+(the process died) says: the first `value` operations are ok, at most one more is info. A completion that is fail or info says
+what came of the one operation after those: it certainly took no effect, or nobody knows.
 
 Identity (`key`): producer u16 << 48 | incarnation u8 << 40 | number u40, so that consecutive numbers have consecutive keys.
 """
@@ -24,10 +25,11 @@ from dataclasses import dataclass
 
 from fireassay.spec.history.ops import Flag, Op, Phase
 
-__all__ = ["FIELDS", "ROW", "ROW_SIZE", "Identity", "Row", "pack", "unpack"]
+__all__ = ["FIELDS", "NO_FLAGS", "ROW", "ROW_SIZE", "Identity", "Row", "pack", "unpack"]
 
 ROW = struct.Struct("<QQQQQIIBBHiII")
 ROW_SIZE = ROW.size
+NO_FLAGS = Flag(0)
 FIELDS = ("t_ns", "t_intended_ns", "seq", "key", "value", "actor", "stream", "op", "phase", "flags", "status", "digest", "call")
 
 
@@ -42,7 +44,7 @@ class Row:
     value: int = 0
     actor: int = 0
     stream: int = 0
-    flags: Flag = Flag(0)
+    flags: Flag = NO_FLAGS
     status: int = 0
     digest: int = 0
     call: int = 0

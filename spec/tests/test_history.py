@@ -1,8 +1,11 @@
 """Rows become calls, chains, crashes and epochs; what does not fit is said."""
 
+from dataclasses import replace
+
 import pytest
 
 from fireassay.spec.history.builder import TICK_NS, HistoryBuilder
+from fireassay.spec.history.history import History
 from fireassay.spec.history.ops import Flag, Op, Phase
 from fireassay.spec.outcomes import Outcome
 
@@ -112,6 +115,179 @@ def test_a_drain_is_complete_only_after_its_sentinel_and_two_ends(flaw: str) -> 
         r.drain(complete=flaw == "whole")
     (drain,) = h.build().drains
     assert drain.complete is (flaw == "whole")
+
+
+def test_a_run_that_failed_says_so_of_the_one_after_its_last() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.call(Op.APPEND_RUN, key=p.key(0), value=2).fail()
+    assert [a.outcome for a in h.build().appends] == [Outcome.OK, Outcome.OK, Outcome.FAIL]
+
+
+def test_an_append_within_a_run_of_reads_is_not_before_what_the_run_read() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    run = r.call(Op.READ_RUN, key=5, value=1)
+    r.call(Op.APPEND, key=5, value=64).ok(0)
+    run.ok(0)
+    history = h.build()
+    ((delivery,), (append,)) = history.deliveries, history.appends
+    assert not history.before(delivery, append)
+    assert not history.before(append, delivery)
+    assert history.problems == ()
+
+
+@pytest.mark.parametrize("op", [Op.SEEK, Op.DRAIN_END, Op.REVOKE])
+def test_a_run_of_reads_across_a_cut_is_a_problem(op: Op) -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    run = r.call(Op.READ_RUN, key=5, value=1)
+    h.row(r.actor, op, Phase.INVOKE if op is Op.SEEK else Phase.EVENT)
+    run.ok(0)
+    assert "across another read or a cut" in h.build().problems[0]
+
+
+def test_a_read_of_unknown_outcome_is_kept_with_its_chain() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    r.read((0, 1))
+    r.read_unknown()
+    r.call(Op.READ)
+    r.read((5, 6))
+    (chain,) = h.build().chains
+    one, two = chain.deliveries
+    assert len(chain.unsure) == 2
+    assert chain.unsure_between(one.done, two.done)
+    assert not chain.unsure_between((-1, 0), one.done)
+
+
+def test_a_nameless_payload_is_found_by_no_identity_and_may_repeat_it() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.append(0, flags=Flag.ANON).ok(0)
+    p.append(0, flags=Flag.ANON).ok(1)
+    history = h.build()
+    assert history.problems == ()
+    assert history.append_of == {}
+
+
+# -- processes
+
+
+def test_a_pid_that_is_used_again_belongs_to_another_process() -> None:
+    h = HistoryBuilder()
+    p, q = h.producer(1), h.producer(1, incarnation=1)
+    p.append(0).ok(0)
+    h.exit(p, -9)
+    q.run(1, 2, 1, ended=False)
+    t_between = h.now
+    h.wait(TICK_NS)
+    actors = [replace(a, process=77) if a.id in {p.actor, q.actor} else a for a in h.build().actors.values()]
+    rows = [replace(row, seq=77) if row.op is Op.EXIT else row for row in h.rows()]
+    history = History.of([rows], actors)
+    assert history.problems == ()
+    assert [crash.victims for crash in history.crashes] == [{p.actor}]
+    assert history.t_gone(q.actor) > t_between
+    assert all(history.after_crash(a, history.crashes[0]) for a in history.appends if a.actor == q.actor)
+
+
+def test_who_speaks_after_its_process_was_seen_dead_is_a_problem() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.append(0).ok(0)
+    h.exit(p, -9)
+    p.append(1).ok(1)
+    assert "speaks after its process was seen dead" in h.build().problems[0]
+
+
+def test_a_fault_that_was_outlived_does_not_begin_the_crash() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    h.fault(p, 1)
+    h.fault_end(1)
+    p.append(0).ok(0)
+    t_kill = h.now
+    h.fault(p, 2)
+    h.exit(p, -9)
+    (crash,) = h.build().crashes
+    assert (crash.t_begin, crash.provoked) == (t_kill, True)
+
+
+def test_the_death_of_a_reader_begins_no_epoch_but_that_of_a_silent_process_may() -> None:
+    h = HistoryBuilder()
+    p, r = h.producer(1), h.reader()
+    p.append(0).ok(0)
+    h.kill(r)
+    assert h.build().boundaries[1] == ()
+    silent = h.producer(2)
+    h.kill(silent, fault=2)
+    assert [b.recorded for b in h.build().boundaries[1]] == [False]
+
+
+def test_a_death_inside_a_recovery_is_left_for_the_next() -> None:
+    h = HistoryBuilder()
+    p, q = h.producer(1), h.producer(2)
+    p.append(0).ok(0)
+    q.append(0).ok(1)
+    h.kill(p, fault=1)
+    h.event(Op.RECOVERY_BEGIN)
+    h.kill(q, fault=2)
+    h.recovered(2)
+    assert [b.recorded for b in h.build().boundaries[1]] == [True, False]
+
+
+def test_a_position_is_kept_by_recoveries_that_end_beyond_it() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.append(0).ok(0)
+    h.kill(p)
+    h.recovered(2)
+    h.recovered(5)
+    history = h.build()
+    assert [history.keeps(1, position, 0, 2) for position in (1, 2, 4)] == [True, False, False]
+    assert [history.keeps(1, position, 1, 2) for position in (1, 4, 5)] == [True, True, False]
+    assert not history.keeps(1, 0, 2, 1)
+
+
+# -- drains
+
+
+def test_a_drain_that_was_cut_has_ended_but_says_nothing() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.read((0, 1))
+    r.seek(1)
+    r.end(2)
+    h.event(Op.DRAIN_END, actor=r.actor)
+    (drain,) = h.build().drains
+    assert drain.end is not None
+    assert drain.flaw == "it was cut before it ended"
+
+
+def test_a_drain_that_was_begun_again_has_no_end_of_its_own() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.drain()
+    first, second = h.build().drains
+    assert (first.end, second.complete) == (None, True)
+
+
+def test_a_drain_that_first_seeks_its_start_is_that_drain() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.seek(4)
+    r.read((4, 1))
+    h.event(Op.SENTINEL, actor=r.actor)
+    r.end(2)
+    h.event(Op.DRAIN_END, actor=r.actor)
+    (drain,) = h.build().drains
+    assert (drain.complete, drain.chain.start) == (True, 4)
+
+
+# -- what does not fit
 
 
 def test_a_dangling_completion_is_a_problem() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fireassay.spec.layouts import ALL, Layout, LayoutError, bridge, build, by_name, chronicle, comet, ombus, parse, parse_prefix, simplebus
 from fireassay.spec.layouts._fields import Blob, Converted, Exact, Many, Text, Utf8, Within, unwrapped
+from fireassay.spec.tests.examples import scaled
 
 # Written by hand from the catalogue and the seeds: the size, then field@offset:size. "+" marks the fixed part of a variable layout.
 CATALOGUE = {
@@ -92,7 +93,7 @@ MAGICS = {
 
 each = pytest.mark.parametrize("layout", ALL, ids=lambda layout: layout.name)
 each_fixed = pytest.mark.parametrize("layout", [x for x in ALL if not x.variable], ids=lambda layout: layout.name)
-quick = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+quick = scaled(40)
 
 
 def values_of(kind: Any, name: str = "") -> st.SearchStrategy[Any]:
@@ -285,7 +286,7 @@ def test_a_hostile_length_is_refused_before_memory_is_taken(layout: Layout, at: 
     ids=lambda layout: layout.name,
 )
 def test_no_flipped_bit_of_a_checksummed_block_goes_unnoticed(layout: Layout) -> None:
-    @settings(quick, max_examples=10)
+    @scaled(10)
     @given(instances(layout))
     def holds(values: dict[str, Any]) -> None:
         for bit, damaged in flips(build(layout, values)):
