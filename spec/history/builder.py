@@ -33,15 +33,15 @@ class HistoryBuilder:
 
     # -- actors
 
-    def producer(self, number: int, incarnation: int = 0) -> "ProducerBuilder":
-        return ProducerBuilder(self, self._actor("producer", incarnation, 0), number, incarnation)
+    def producer(self, number: int, incarnation: int = 0, domain: str = "") -> "ProducerBuilder":
+        return ProducerBuilder(self, self._actor("producer", incarnation, 0, domain), number, incarnation)
 
-    def reader(self, group: int = 0) -> "ReaderBuilder":
-        return ReaderBuilder(self, self._actor("reader", 0, group))
+    def reader(self, group: int = 0, domain: str = "") -> "ReaderBuilder":
+        return ReaderBuilder(self, self._actor("reader", 0, group, domain))
 
-    def _actor(self, role: str, incarnation: int, group: int) -> int:
+    def _actor(self, role: str, incarnation: int, group: int, domain: str) -> int:
         actor = len(self._actors) + 1
-        self._actors[actor] = Actor(actor, role, process=100 + actor, incarnation=incarnation, group=group)
+        self._actors[actor] = Actor(actor, role, process=100 + actor, incarnation=incarnation, group=group, domain=domain)
         return actor
 
     def process(self, actor: int) -> int:
@@ -198,11 +198,13 @@ class ReaderBuilder(_ActorBuilder):
     def report(self, start: int, stop: int, cause: Cause = Cause.GAP) -> None:
         self.history.event(Op.REPORT, actor=self.actor, seq=start, key=cause, value=stop)
 
-    def drain(self, *records: tuple[int, int], start: int = 0, complete: bool = True, stream: int | None = None) -> None:
+    def drain(
+        self, *records: tuple[int, int], start: int = 0, complete: bool = True, stream: int | None = None, flags: Flag = NO_FLAGS
+    ) -> None:
         """A whole drain; its sentinel row says that it was met."""
         self.history.event(Op.DRAIN_BEGIN, actor=self.actor, seq=start, stream=stream)
         if records:
-            self.read(*records, stream=stream)
+            self.read(*records, stream=stream, flags=flags)
         if complete:
             self.history.event(Op.SENTINEL, actor=self.actor, key=Identity(0xFFFF, 0, 0).key, stream=stream)
             self.end(2, stream=stream)

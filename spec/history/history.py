@@ -161,11 +161,6 @@ class History:
                 return None
         return epoch
 
-    def born(self, stream: int, epoch: int, position: int) -> int:
-        """The epoch in which a position got its record: recoveries keep what lies before their recovered end."""
-        boundaries = self.boundaries.get(stream, ())
-        return max((e for e in range(1, epoch + 1) if boundaries[e - 1].recovered_end <= position), default=0)
-
     def keeps(self, stream: int, position: int, epoch: int, later: int) -> bool:
         """Every recovery between the two epochs said that it kept the position."""
         return epoch <= later and all(b.recovered_end > position for b in self.boundaries.get(stream, ())[epoch:later])

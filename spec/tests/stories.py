@@ -26,7 +26,7 @@ class Handmade:
     name: str
     build: Callable[[HistoryBuilder], None]
     verdict: Verdict
-    anomaly: str = ""
+    anomaly: str = ""  # or several, with a space between
     declared: Declared = DENSE
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fireassay.spec.checks import CHECKS, Check, CheckResult, Declared
+from fireassay.spec.checks import CHECKS, Check, CheckResult, Declared, judge
 from fireassay.spec.checks import calm as calm_module
 from fireassay.spec.checks.expected import Expectation
 from fireassay.spec.clauses import ALL
@@ -24,8 +24,8 @@ ANOMALIES = [(clause.id, anomaly) for clause in ALL if clause.id in CHECKS for a
 def agrees(case: Handmade, check: Check) -> bool:
     builder = HistoryBuilder()
     case.build(builder)
-    result = check(builder.build(), case.declared)
-    return result.verdict is case.verdict and (not case.anomaly or case.anomaly in {w.anomaly for w in result.witnesses})
+    (result,) = judge(builder.build(), case.declared, {case.clause: check})
+    return result.verdict is case.verdict and {w.anomaly for w in result.witnesses} == set(case.anomaly.split())
 
 
 def doubters(clause: str, check: Check) -> list[str]:

@@ -99,7 +99,7 @@ def test_calls_within_a_recovery_belong_to_no_epoch() -> None:
     r.read((0, p.key(0)))
     history = h.build()
     assert [history.epoch(d) for d in history.deliveries] == [0, None, 1]
-    assert [history.born(1, 1, position) for position in (0, 1)] == [0, 1]
+    assert [history.keeps(1, position, 0, 1) for position in (0, 1)] == [True, False]
 
 
 @pytest.mark.parametrize("flaw", ["whole", "no end", "one END"])
