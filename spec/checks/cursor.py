@@ -22,18 +22,14 @@ class Cursor:
         self._places = [d.done for d in chain.deliveries]
         self._highest: dict[int | None, list[int]] = {}
         self._first: dict[int, Place] = {}
-        self._first_bare: dict[int, Place] = {}
         for delivery in chain.deliveries:
-            self._first.setdefault(delivery.identity, delivery.done)
-            if not delivery.identified:
-                self._first_bare.setdefault(delivery.position, delivery.done)
+            if not delivery.nameless:
+                self._first.setdefault(delivery.identity, delivery.done)
         self._lines = self._by_actor() if declared.positions == "none" else {}
 
     def got(self, append: Append, place: Place) -> bool:
-        """It was delivered before that place."""
+        """It was delivered before that place, by name: without one its position says that it is not ahead."""
         first = None if append.anonymous else self._first.get(append.identity)
-        if first is None and append.position is not None and self._declared.positions != "none":
-            first = self._first_bare.get(append.position)
         return first is not None and first < place
 
     def ahead(self, append: Append, place: Place) -> bool:

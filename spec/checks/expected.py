@@ -35,7 +35,7 @@ class Seen:
 
     def __init__(self, deliveries: Iterable[Delivery], declared: Declared) -> None:
         those = list(deliveries)
-        self._identities = {d.identity for d in those}
+        self._identities = {d.identity for d in those if not d.nameless}
         self._bare = {d.position for d in those if not d.identified} if declared.positions != "none" else set()
 
     def has(self, append: Append) -> bool:
@@ -211,7 +211,7 @@ class Expectation:
     def _between_neighbours(self, chain: Chain, until: Call | None) -> PassedOver:
         """Without positions: between two records of its own actor that the chain did deliver."""
         found = PassedOver()
-        got = {d.identity for d in chain.deliveries if d.identified}
+        got = {d.identity for d in chain.deliveries if not d.nameless}
         bare = [number for number, d in enumerate(chain.deliveries) if not d.identified]
         lines: dict[int, list[tuple[Append, int]]] = defaultdict(list)
         for number, delivery in enumerate(chain.deliveries):

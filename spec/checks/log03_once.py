@@ -22,15 +22,21 @@ def check(history: History, declared: Declared) -> CheckResult:
     for chain in history.chains:
         found += _delivered_twice(history, declared, chain) if declared.ordered(chain.group) else ()
     found += _taken_twice(history, declared)
-    identified = sum(d.identified for d in history.deliveries)
+    identified = sum(_ours(history, d) for d in history.deliveries)
     return conclude(CLAUSE, history, found, evidence=identified, counts={"deliveries": identified})
+
+
+def _ours(history: History, delivery: Delivery) -> bool:
+    """It says who it is, and is no mere sentinel: of those nobody knows how many there are."""
+    key = (delivery.stream, delivery.identity)
+    return delivery.identified and (key in history.append_of or key not in history.sentinels)
 
 
 def _stored_twice(expectation: Expectation) -> Iterator[Witness]:
     """Two positions of one record; only what no recovery was bound to keep may have moved."""
     places: dict[tuple[int, int], dict[tuple[int, int | None], Delivery]] = {}
     for delivery in expectation.history.deliveries:
-        if delivery.identified:
+        if _ours(expectation.history, delivery):
             key = (delivery.position, expectation.history.epoch(delivery))
             places.setdefault((delivery.stream, delivery.identity), {}).setdefault(key, delivery)
     for (stream, identity), at in places.items():
@@ -53,7 +59,7 @@ def _at_once(expectation: Expectation, stream: int, identity: int, at: dict[tupl
 def _delivered_twice(history: History, declared: Declared, chain: Chain) -> Iterator[Witness]:
     seen: dict[int, Delivery] = {}
     for delivery in chain.deliveries:
-        if not delivery.identified:
+        if not _ours(history, delivery):
             continue
         first = seen.setdefault(delivery.identity, delivery)
         if first is delivery:
@@ -74,7 +80,7 @@ def _taken_twice(history: History, declared: Declared) -> Iterator[Witness]:
     seen: dict[tuple[int, int, int], Delivery] = {}
     for delivery in sorted(history.deliveries, key=lambda d: d.t_done):
         group = history.group(delivery.actor)
-        if not delivery.identified or not declared.competes(group):
+        if not _ours(history, delivery) or not declared.competes(group):
             continue
         first = seen.setdefault((group, delivery.stream, delivery.identity), delivery)
         if first is not delivery and not maybe_redelivered(history, declared, first, delivery):

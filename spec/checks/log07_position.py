@@ -1,6 +1,7 @@
 """LOG-07: a position holds one record; a record read under durable visibility never vanishes."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 
 from fireassay.spec.checks.assumptions import Declared
@@ -15,6 +16,7 @@ __all__ = ["CLAUSE", "check"]
 
 CLAUSE = "LOG-07"
 Holder = Delivery | Append
+Readings = Mapping[int, list[tuple[Append, list[Delivery]]]]
 
 
 def check(history: History, declared: Declared) -> CheckResult:
@@ -29,7 +31,8 @@ def check(history: History, declared: Declared) -> CheckResult:
         found += _two_records(expectation, holders, doubts)
         found += _two_places(expectation)
     drains = [drain for drain in history.drains if drain.complete and not declared.competes(drain.chain.group)]
-    found += [w for drain in drains for w in _vanished(expectation, drain)]
+    readings = _readings(history) if drains else {}
+    found += [w for drain in drains for w in _vanished(expectation, drain, readings)]
     evidence = len(history.deliveries) if holders or drains else 0
     return conclude(CLAUSE, history, found, evidence=evidence, counts={"places": len(holders), "drains": len(drains)}, doubts=doubts)
 
@@ -84,13 +87,24 @@ def _two_places(expectation: Expectation) -> Iterator[Witness]:
             yield witness(CLAUSE, "inconsistent-position", delivery.stream, (append.row, delivery.row), text)
 
 
-def _vanished(expectation: Expectation, drain: Drain) -> Iterator[Witness]:
+def _readings(history: History) -> Readings:
+    """Stream → each record with its deliveries."""
+    by_record: dict[tuple[int, int], list[Delivery]] = defaultdict(list)
+    for delivery in history.deliveries:
+        if delivery.identified:
+            by_record[delivery.stream, delivery.identity].append(delivery)
+    found: dict[int, list[tuple[Append, list[Delivery]]]] = defaultdict(list)
+    for key, those in by_record.items():
+        if key in history.append_of:
+            found[key[0]].append((history.append_of[key], those))
+    return found
+
+
+def _vanished(expectation: Expectation, drain: Drain, readings: Readings) -> Iterator[Witness]:
     history = expectation.history
     got, excuses = expectation.seen_by(drain), Excuses(history, expectation.declared, drain.chain)
-    for delivery in history.deliveries:
-        append = history.append_of.get((delivery.stream, delivery.identity))
-        if append is None or delivery.stream != drain.chain.stream or not delivery.identified or got.has(append):
-            continue
+    lacking = [those for append, those in readings.get(drain.chain.stream, ()) if not got.has(append)]
+    for delivery in (delivery for those in lacking for delivery in those):
         if drain.end is None or not history.before(delivery, drain.begin) or not _durable(expectation, delivery, drain.end):
             continue
         retained = expectation.retained(delivery.stream, delivery.position, drain.end)

@@ -33,15 +33,18 @@ class HistoryBuilder:
 
     # -- actors
 
-    def producer(self, number: int, incarnation: int = 0, domain: str = "") -> "ProducerBuilder":
-        return ProducerBuilder(self, self._actor("producer", incarnation, 0, domain), number, incarnation)
+    def producer(self, number: int, incarnation: int = 0, domain: str = "", beside: "ProducerBuilder | None" = None) -> "ProducerBuilder":
+        """A process of its own, unless `beside` names another of the same."""
+        actor = self._actor("producer", beside.actor if beside else 0, incarnation=incarnation, domain=domain)
+        return ProducerBuilder(self, actor, number, incarnation)
 
     def reader(self, group: int = 0, domain: str = "") -> "ReaderBuilder":
-        return ReaderBuilder(self, self._actor("reader", 0, group, domain))
+        return ReaderBuilder(self, self._actor("reader", 0, group=group, domain=domain))
 
-    def _actor(self, role: str, incarnation: int, group: int, domain: str) -> int:
+    def _actor(self, role: str, beside: int, *, incarnation: int = 0, group: int = 0, domain: str = "") -> int:
         actor = len(self._actors) + 1
-        self._actors[actor] = Actor(actor, role, process=100 + actor, incarnation=incarnation, group=group, domain=domain)
+        process = self._actors[beside].process if beside else 100 + actor
+        self._actors[actor] = Actor(actor, role, process=process, incarnation=incarnation, group=group, domain=domain)
         return actor
 
     def process(self, actor: int) -> int:

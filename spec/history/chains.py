@@ -38,13 +38,13 @@ def chains_of(paired: Paired, actor: int, group: int) -> list[Chain]:
     return [piece.chain(actor, stream, group) for stream, piece in _pieces(paired)]
 
 
-def drains_of(paired: Paired, actor: int, group: int, sentinels: frozenset[tuple[int, int]]) -> list[Drain]:
+def drains_of(paired: Paired, actor: int, group: int) -> list[Drain]:
     found = []
     for stream, piece in _pieces(paired):
         if piece.begin is None:
             continue
         begin, end = moment(piece.begin_place, piece.begin), _end_of(paired, stream, piece.begin_place)
-        flaw = _flaw(stream, piece, end, sentinels)
+        flaw = _flaw(piece, end)
         found.append(Drain(chain=piece.chain(actor, stream, group), begin=begin, end=end, flaw=flaw))
     return found
 
@@ -124,8 +124,8 @@ def _moved(piece: _Piece, call: Call) -> _Piece:
     return following
 
 
-def _flaw(stream: int, piece: _Piece, end: Call | None, sentinels: frozenset[tuple[int, int]]) -> str:
-    """A drain is complete after its sentinel and two ENDs behind the last delivery."""
+def _flaw(piece: _Piece, end: Call | None) -> str:
+    """A drain is complete after its sentinel and two ENDs behind the last delivery. To have read an older sentinel is not enough."""
     if end is None or end.outcome is not Outcome.OK:
         return "it never ended"
     if piece.end is None:
@@ -134,7 +134,7 @@ def _flaw(stream: int, piece: _Piece, end: Call | None, sentinels: frozenset[tup
         return "a read in it has an unknown outcome"
     if piece.start is None:
         return "nobody knows where it began"
-    if not piece.sentinel and not any((stream, d.identity) in sentinels for d in piece.deliveries):
+    if not piece.sentinel:
         return "it never met its sentinel"
     last = max((d.done for d in piece.deliveries), default=(-1, 0))
     if sum(end.done > last for end in piece.ends) < 2:

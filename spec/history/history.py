@@ -93,6 +93,7 @@ class History:
 
     @cached_property
     def sentinels(self) -> frozenset[tuple[int, int]]:
+        """(stream, identity): of the harness, and each may have been appended more than once."""
         return frozenset((row.stream, row.key) for row in self.events_of(Op.SENTINEL))
 
     @cached_property
@@ -106,7 +107,7 @@ class History:
     @cached_property
     def drains(self) -> tuple[Drain, ...]:
         paired = self.paired.items()
-        return tuple(drain for actor, each in paired for drain in drains_of(each, actor, self.group(actor), self.sentinels))
+        return tuple(drain for actor, each in paired for drain in drains_of(each, actor, self.group(actor)))
 
     @cached_property
     def crashes(self) -> tuple[Crash, ...]:
@@ -153,6 +154,16 @@ class History:
 
     def epoch(self, call: Call) -> int | None:
         """How many recoveries of its stream came before the call; None where that cannot be told."""
+        key = (call.stream, call.actor, call.invoked, call.done)
+        if key not in self._epochs:
+            self._epochs[key] = self._count_epochs(call)
+        return self._epochs[key]
+
+    @cached_property
+    def _epochs(self) -> dict[tuple[int, int, Place, Place], int | None]:
+        return {}
+
+    def _count_epochs(self, call: Call) -> int | None:
         epoch = 0
         for boundary in self.boundaries.get(call.stream, ()):
             if self._after_boundary(call, boundary):

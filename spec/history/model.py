@@ -16,6 +16,8 @@ __all__ = ["NEVER", "NO_PLACE", "Actor", "Append", "Boundary", "Call", "Cause", 
 NEVER = 1 << 64  # later than every time a row can hold
 Place = tuple[int, int]  # (row number within the actor's recording, place within a run row)
 NO_PLACE: Place = (NEVER, 0)
+_ANON = int(Flag.ANON)  # plain numbers: asked of every delivery, and flags are slow
+_UNIDENTIFIED = int(Flag.ANON | Flag.BAD_DECODE)
 
 
 class Cause(IntEnum):
@@ -71,9 +73,13 @@ class Delivery(Call):
     position: int
 
     @property
+    def nameless(self) -> bool:
+        return bool(int(self.row.flags) & _ANON)
+
+    @property
     def identified(self) -> bool:
         """Its payload says truly who wrote it: neither anonymous nor damaged."""
-        return not self.row.flags & (Flag.ANON | Flag.BAD_DECODE)
+        return not int(self.row.flags) & _UNIDENTIFIED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

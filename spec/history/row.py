@@ -18,6 +18,7 @@ operation that was ok. The completion row repeats seq and key and holds the fina
 what came of the one operation after those: it certainly took no effect, or nobody knows.
 
 Identity (`key`): producer u16 << 48 | incarnation u8 << 40 | number u40, so that consecutive numbers have consecutive keys.
+Every append has a number of its own, one that is tried again after a failure, too.
 """
 
 import struct

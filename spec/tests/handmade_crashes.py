@@ -276,7 +276,7 @@ def what_was_written_after_a_failed_sync_is_covered_by_the_next(h: HistoryBuilde
     h.reader().drain()
 
 
-@tell("LOG-10", "unknown", declared=STREAM_SYNC)
+@tell("LOG-10", "unknown", declared=FOR_ALL)
 def a_sync_that_began_before_the_append_ended_covers_nothing(h: HistoryBuilder) -> None:
     p = h.producer(1)
     append = p.append(0)
@@ -291,6 +291,16 @@ def a_sync_that_began_before_the_append_ended_covers_nothing(h: HistoryBuilder) 
 @tell("LOG-10", "violating", "lost-write-process", FOR_ALL)
 def a_sync_of_another_process_covers_it_where_that_is_declared(h: HistoryBuilder) -> None:
     p, q = h.producer(1), h.producer(2)
+    p.append(0).ok(0)
+    q.sync().ok()
+    h.kill(p)
+    h.reader().drain()
+
+
+@tell("LOG-10", "violating", "lost-write-process", STREAM_SYNC)
+def a_sync_of_another_thread_of_the_process_covers_it(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    q = h.producer(2, beside=p)
     p.append(0).ok(0)
     q.sync().ok()
     h.kill(p)
@@ -345,6 +355,16 @@ def older_than_the_tail_but_the_harness_stood_still(h: HistoryBuilder) -> None:
     p = h.producer(1)
     p.append(0).ok(0)
     h.awake(4 * TAIL, beats=1)
+    h.kill(p)
+    h.reader().drain()
+
+
+@tell("LOG-10", "unknown", declared=Declared(tail_ns=TAIL))
+def of_several_stalls_the_longest_counts(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.append(0).ok(0)
+    h.awake(4 * TAIL, beats=1)
+    h.awake(TAIL // 2)
     h.kill(p)
     h.reader().drain()
 

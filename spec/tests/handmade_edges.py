@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from fireassay.spec.history.builder import TICK_NS, HistoryBuilder
 from fireassay.spec.history.model import Cause
-from fireassay.spec.history.ops import Flag, Op
+from fireassay.spec.history.ops import Flag, Op, Phase
 from fireassay.spec.history.row import Identity
 from fireassay.spec.outcomes import Verdict
 from fireassay.spec.tests.stories import COMPETING, DENSE, NUMBERLESS, STREAM_SYNC, SYNCED, tell, two
@@ -13,6 +13,8 @@ BOTH_KINDS = replace(COMPETING, independent_too=True)
 RESTARTS = replace(COMPETING, redelivery=frozenset({"restart"}))
 REBALANCES = replace(COMPETING, redelivery=frozenset({"rebalance"}))
 NOBODY = Identity(9, 0, 9).key
+INCREASING = replace(DENSE, positions="increasing")
+SHARDS = replace(DENSE, readers="exclusive-shards")
 BAD, ANON = Flag.BAD_DECODE, Flag.ANON
 
 
@@ -330,6 +332,98 @@ def passed_over_while_it_was_being_appended(h: HistoryBuilder) -> None:
     slow.ok(1)
 
 
+@tell("LOG-02", "violating", "gap")
+@tell("LOG-08", "violating", "skip")
+def a_trim_that_took_nothing_excuses_nothing(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.run(0, 3, 0)
+    p.trim(0)
+    h.reader().read((0, p.key(0)), (2, p.key(2)))
+
+
+@tell("LOG-02", "violating", "gap")
+@tell("LOG-08", "violating", "skip")
+def an_unfinished_trim_that_says_where_to_went_no_further(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.run(0, 3, 0)
+    p.call(Op.TRIM, seq=1)
+    h.reader().read((0, p.key(0)), (2, p.key(2)))
+
+
+@tell("LOG-02", "violating", "silent-late-start", INCREASING)
+@tell("LOG-02", "violating", "gap", NUMBERLESS)
+def a_nameless_record_is_not_the_one_whose_name_is_zero(h: HistoryBuilder) -> None:
+    p, r = h.producer(0), h.reader()
+    p.append(0).ok(0)
+    p.append(1, flags=ANON).ok(64)
+    p.append(2).ok(128)
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.read((64, 0), flags=ANON)
+    r.read((128, p.key(2)))
+    h.event(Op.DRAIN_END, actor=r.actor)
+
+
+@tell("LOG-02", "clean", declared=NUMBERLESS)
+@tell("LOG-02", "clean")
+@tell("LOG-05", "violating", "corrupt", NUMBERLESS)
+@tell("LOG-05", "violating", "corrupt")
+def what_came_damaged_came(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    p.run(0, 3, 0)
+    r.read((0, p.key(0)))
+    r.read((1, p.key(1)), flags=BAD)
+    r.read((2, p.key(2)))
+
+
+@tell("LOG-02", "clean")
+@tell("LOG-03", "clean")
+@tell("LOG-08", "clean")
+def a_seek_of_unknown_outcome_may_have_gone_anywhere(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    p.run(0, 4, 0)
+    r.read((0, p.key(0)), (1, p.key(1)))
+    r.call(Op.SEEK).info()
+    r.read((3, p.key(3)))
+    r.call(Op.SEEK)
+    r.read((1, p.key(1)))
+
+
+@tell("LOG-02", "violating", "gap")
+@tell("LOG-08", "violating", "skip")
+def a_seek_that_failed_went_nowhere(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    p.run(0, 3, 0)
+    r.read((0, p.key(0)))
+    r.call(Op.SEEK).fail()
+    r.read((2, p.key(2)))
+
+
+@tell("LOG-02", "clean", declared=SHARDS)
+@tell("LOG-03", "clean", declared=SHARDS)
+@tell("LOG-08", "clean", declared=SHARDS)
+def a_shard_is_given_back_and_taken_again(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader(group=7)
+    p.run(0, 3, 0, stream=2)
+    h.event(Op.ASSIGN, actor=r.actor, seq=2)
+    r.read((0, p.key(0)), (1, p.key(1)), stream=2)
+    h.event(Op.REVOKE, actor=r.actor, seq=2)
+    h.event(Op.ASSIGN, actor=r.actor, stream=2, seq=2)
+    r.read((0, p.key(0)), (1, p.key(1)), (2, p.key(2)), stream=2)
+
+
+@tell("LOG-02", "violating", "gap", SHARDS)
+@tell("LOG-03", "violating", "duplicate-delivered", SHARDS)
+@tell("LOG-08", "violating", "nonmonotonic-read skip", SHARDS)
+def within_one_assignment_a_shard_is_a_chain(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader(group=7)
+    p.run(0, 4, 0, stream=2)
+    h.event(Op.ASSIGN, actor=r.actor, stream=2, seq=2)
+    h.event(Op.ASSIGN, actor=r.actor, stream=3, seq=3)
+    r.read((0, p.key(0)), (0, p.key(0)), stream=2)
+    h.event(Op.REVOKE, actor=r.actor, stream=3, seq=3)
+    r.read((3, p.key(3)), stream=2)
+
+
 # -- once
 
 
@@ -566,6 +660,15 @@ def the_drain_never_ended(h: HistoryBuilder) -> None:
 
 
 @tell("LOG-07", "clean")
+def the_drain_was_given_up(h: HistoryBuilder) -> None:
+    a, _ = two(h)
+    h.reader().read((0, a))
+    r = h.reader()
+    r.drain(complete=False)
+    h.row(r.actor, Op.DRAIN_END, Phase.INFO)
+
+
+@tell("LOG-07", "clean")
 def the_drain_was_told_that_it_is_dropped(h: HistoryBuilder) -> None:
     a, b = two(h)
     h.reader().read((0, a))
@@ -688,6 +791,15 @@ def the_successor_of_a_process_that_exited_is_told_less(h: HistoryBuilder) -> No
     h.exit(p)
     h.event(Op.SPAWN, seq=h.process(q.actor))
     q.append(0).ok(0)
+
+
+@tell("LOG-08", "violating", "nonmonotonic-append", STREAM_SYNC)
+def what_was_appended_after_the_death_is_not_cut_for_it(h: HistoryBuilder) -> None:
+    p, q = h.producer(1), h.producer(1, incarnation=1)
+    p.append(0).ok(0)
+    h.kill(p)
+    q.append(0).ok(5)
+    q.append(1).ok(3)
 
 
 @tell("LOG-08", "clean")

@@ -242,6 +242,41 @@ def without_positions_it_came_after_the_end(h: HistoryBuilder) -> None:
     r.read((0, b))
 
 
+@tell("LOG-09", "violating", "unseen", NUMBERLESS)
+def without_positions_it_came_after_the_end_and_so_did_the_next(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    p.run(0, 3, 0)
+    r.read((0, p.key(0)))
+    h.wait(2 * DEADLINE)
+    r.end()
+    r.read((0, p.key(1)), (0, p.key(2)))
+
+
+@tell("LOG-09", "violating", "unseen", SYNCED)
+def a_second_sync_makes_nothing_visible_again(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    r.open(0)
+    p.append(0).ok(0)
+    p.sync().ok()
+    h.wait(2 * DEADLINE)
+    r.end()
+    p.sync().ok()
+
+
+@tell("LOG-09", "clean")
+def told_end_rightly_and_later_under_a_fault(h: HistoryBuilder) -> None:
+    p, r = h.producer(1), h.reader()
+    p.append(0).ok(0)
+    r.read((0, p.key(0)))
+    h.wait(2 * DEADLINE)
+    r.end()
+    p.append(1).ok(1)
+    h.wait(2 * DEADLINE)
+    h.fault()
+    r.end()
+    h.fault_end()
+
+
 @tell("LOG-09", "clean")
 def a_killed_reader_s_end_does_not_outlast_it(h: HistoryBuilder) -> None:
     a, b = two(h)
@@ -582,6 +617,55 @@ def a_drain_that_was_begun_again_does_not_hang(h: HistoryBuilder) -> None:
     r.drain((0, a), (1, b))
 
 
+@tell("LOG-23", "clean", verdict=Verdict.PASS)
+def an_empty_drain_that_was_begun_again_does_not_hang(h: HistoryBuilder) -> None:
+    r = h.reader()
+    r.drain(complete=False)
+    h.awake(2 * DEADLINE)
+    r.drain()
+
+
+@tell("LOG-23", "clean")
+def a_drain_whose_sentinel_was_late_has_ended(h: HistoryBuilder) -> None:
+    a, b = two(h)
+    r = h.reader()
+    r.drain((0, a), (1, b), complete=False)
+    h.awake(2 * DEADLINE)
+    h.event(Op.SENTINEL, actor=r.actor)
+    r.end(2)
+    h.event(Op.DRAIN_END, actor=r.actor)
+
+
+@tell("LOG-23", "violating", "stuck-writer")
+def the_harness_was_awake_in_one_calm_stretch_of_two(h: HistoryBuilder) -> None:
+    append = h.producer(1).append(0)
+    h.wait(2 * DEADLINE)
+    h.fault()
+    h.fault_end()
+    h.awake(2 * DEADLINE)
+    append.ok(0)
+
+
+@tell("LOG-23", "violating", "stuck-writer")
+def a_dead_caller_leaves_a_log_that_goes_on(h: HistoryBuilder) -> None:
+    p, q = h.producer(1), h.producer(2)
+    p.append(0).ok(0)
+    h.kill(p)
+    q.append(0)
+    h.awake(2 * DEADLINE)
+
+
+@tell("LOG-23", "violating", "stuck-writer")
+def the_first_recovery_after_the_death_ends_it(h: HistoryBuilder) -> None:
+    p, q = h.producer(1), h.producer(2)
+    p.append(0).ok(0)
+    h.kill(p)
+    h.recovered(1)
+    q.append(0)
+    h.awake(2 * DEADLINE)
+    h.recovered(1)
+
+
 @tell("LOG-23", "violating", "stuck-reader")
 def of_two_drains_the_last_hangs(h: HistoryBuilder) -> None:
     a, b = two(h)
@@ -675,6 +759,29 @@ def a_sentinel_of_another_stream_is_none(h: HistoryBuilder) -> None:
     r, key = h.reader(), Identity(0xFFFF, 0, 0).key
     h.event(Op.SENTINEL, actor=r.actor, key=key, stream=2)
     r.read((0, key))
+
+
+@tell("LOG-03", "clean")
+@tell("LOG-04", "clean")
+@tell("LOG-09", "clean")
+def every_drain_has_a_sentinel_and_they_may_look_alike(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.append(0).ok(0)
+    r, key = h.reader(), Identity(0xFFFF, 0, 0).key
+    r.drain((0, p.key(0)), (1, key))
+    r.drain((0, p.key(0)), (1, key), (2, key))
+
+
+@tell("LOG-09", "unknown")
+def to_read_an_older_sentinel_is_not_to_meet_one_s_own(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.append(0).ok(0)
+    r, key = h.reader(), Identity(0xFFFF, 0, 0).key
+    r.drain((0, p.key(0)), (1, key))
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.read((0, p.key(0)), (1, key))
+    r.end(2)
+    h.event(Op.DRAIN_END, actor=r.actor)
 
 
 @tell("LOG-04", "clean")

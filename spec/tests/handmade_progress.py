@@ -44,6 +44,7 @@ def told_end_when_it_had_everything(h: HistoryBuilder) -> None:
     r.end()
 
 
+@tell("LOG-02", "clean")
 @tell("LOG-09", "clean")
 def what_lies_before_the_granted_start_is_not_due(h: HistoryBuilder) -> None:
     _, b = two(h)

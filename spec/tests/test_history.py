@@ -102,6 +102,20 @@ def test_calls_within_a_recovery_belong_to_no_epoch() -> None:
     assert [history.keeps(1, position, 0, 1) for position in (0, 1)] == [True, False]
 
 
+def test_a_drain_needs_both_ends_behind_its_last_delivery() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    h.event(Op.DRAIN_BEGIN, actor=r.actor)
+    r.read((0, 1))
+    r.end()
+    r.read((1, 2))
+    h.event(Op.SENTINEL, actor=r.actor)
+    r.end()
+    h.event(Op.DRAIN_END, actor=r.actor)
+    (drain,) = h.build().drains
+    assert drain.flaw == "it did not see END twice behind its last delivery"
+
+
 @pytest.mark.parametrize("flaw", ["whole", "no end", "one END"])
 def test_a_drain_is_complete_only_after_its_sentinel_and_two_ends(flaw: str) -> None:
     h = HistoryBuilder()
@@ -249,6 +263,97 @@ def test_a_position_is_kept_by_recoveries_that_end_beyond_it() -> None:
     assert not history.keeps(1, 0, 2, 1)
 
 
+def test_the_recovery_of_another_stream_begins_no_epoch_here() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.append(0).ok(0)
+    p.append(1, stream=2).ok(0)
+    h.recovered(1, stream=2)
+    boundaries = h.build().boundaries
+    assert (boundaries[1], len(boundaries[2])) == ((), 1)
+
+
+def test_a_crash_of_unknown_victims_may_begin_an_epoch() -> None:
+    h = HistoryBuilder()
+    h.producer(1).append(0).ok(0)
+    h.fault()
+    h.event(Op.FAULT_FIRED, seq=1)
+    assert len(h.build().boundaries[1]) == 1
+    assert not h.build().crashes[0].known
+
+
+def test_the_doubt_after_an_unrecorded_crash_lasts_until_the_next_open_of_the_stream() -> None:
+    h = HistoryBuilder()
+    p, q, r = h.producer(1), h.producer(2), h.reader()
+    p.append(0).ok(0)
+    h.kill(p)
+    q.call(Op.OPEN_WRITER, stream=2).ok()
+    q.call(Op.OPEN_WRITER).fail()
+    r.read((0, p.key(0)))
+    q.open()
+    r.read((0, p.key(0)))
+    history = h.build()
+    assert [history.epoch(d) for d in history.deliveries] == [None, 1]
+
+
+def test_an_open_before_the_crash_does_not_end_its_doubt() -> None:
+    h = HistoryBuilder()
+    p, r = h.producer(1), h.reader()
+    p.open()
+    p.append(0).ok(0)
+    h.kill(p)
+    r.read((0, p.key(0)))
+    history = h.build()
+    assert [history.epoch(d) for d in history.deliveries] == [None]
+
+
+def test_a_recovery_begins_with_its_first_crash_and_counts_it_once() -> None:
+    h = HistoryBuilder()
+    p, q, r = h.producer(1), h.producer(2), h.reader()
+    p.append(0).ok(0)
+    q.append(0).ok(1)
+    h.kill(p, fault=1)
+    r.read((0, p.key(0)))
+    h.kill(q, fault=2)
+    h.event(Op.RECOVERY_BEGIN, stream=2)
+    h.event(Op.RECOVERY_BEGIN)
+    h.recovered(2)
+    r.read((0, p.key(0)))
+    history = h.build()
+    assert [history.epoch(d) for d in history.deliveries] == [None, 1]
+
+
+def test_a_kill_takes_every_actor_of_the_process() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    q, other = h.producer(2, beside=p), h.producer(3)
+    q.append(0).ok(0)
+    h.kill(p)
+    assert [crash.victims for crash in h.build().crashes] == [{p.actor, q.actor}]
+    assert h.build().t_gone(q.actor) < h.build().t_gone(other.actor)
+
+
+def test_exit_and_spawn_seen_by_different_eyes_order_nothing() -> None:
+    h = HistoryBuilder()
+    p, q, watcher = h.producer(1), h.producer(2), h.reader()
+    p.append(0).ok(0)
+    h.exit(p)
+    h.event(Op.SPAWN, actor=watcher.actor, seq=h.process(q.actor))
+    q.append(0).ok(1)
+    history = h.build(epsilon_ns=10**9)
+    assert not history.before(*history.appends)
+
+
+def test_the_guess_about_a_broken_run_gives_way_to_a_row_that_knows() -> None:
+    h = HistoryBuilder()
+    p, q = h.producer(1), h.producer(1)
+    p.run(0, 1, 0, ended=False)
+    q.append(1).ok(1)
+    history = h.build()
+    assert [a.outcome for a in history.appends] == [Outcome.OK, Outcome.OK]
+    assert history.problems == ()
+
+
 # -- drains
 
 
@@ -294,6 +399,85 @@ def test_a_dangling_completion_is_a_problem() -> None:
     h = HistoryBuilder()
     h.row(h.producer(1).actor, Op.APPEND, Phase.OK, key=1, call=3)
     assert "never invoked" in h.build().problems[0]
+
+
+def test_a_completion_without_identity_ends_the_whole_batch() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.batch(1, 2)
+    h.row(p.actor, Op.APPEND, Phase.INFO, call=1)
+    history = h.build()
+    assert [(a.identity, a.outcome, a.t_done) for a in history.appends] == [(p.key(n), Outcome.INFO, h.now - TICK_NS) for n in (1, 2)]
+    assert history.problems == ()
+
+
+def test_a_call_number_may_come_round_again_once_it_was_answered() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    for key in (5, 6):
+        h.row(r.actor, Op.READ, Phase.INVOKE, call=9)
+        h.row(r.actor, Op.READ, Phase.OK, key=key, call=9)
+    history = h.build()
+    assert [d.invoked[0] for d in history.deliveries] == [0, 2]
+    assert history.problems == ()
+
+
+@pytest.mark.parametrize("again", [Op.APPEND, Op.SYNC])
+def test_a_call_begun_again_before_it_ended_is_a_problem(again: Op) -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    h.row(p.actor, Op.APPEND, Phase.INVOKE, key=p.key(0), call=9)
+    h.row(p.actor, again, Phase.INVOKE, key=p.key(0), call=9)
+    assert "begun again before it ended" in h.build().problems[0]
+
+
+def test_a_run_that_ends_elsewhere_than_it_began_is_a_problem() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    p.call(Op.APPEND_RUN, key=p.key(0), value=1).ok(7)
+    assert "never invoked" in h.build().problems[0]
+
+
+def test_an_answer_of_another_kind_is_a_problem() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    h.row(p.actor, Op.SYNC, Phase.INVOKE, call=9)
+    h.row(p.actor, Op.TRIM, Phase.OK, call=9)
+    assert "TRIM completed at its row 1 was never invoked" in h.build().problems[0]
+
+
+def test_a_read_or_append_is_no_event_but_a_sync_may_be() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    h.event(Op.SYNC, actor=p.actor)
+    assert h.build().problems == ()
+    assert [sync.outcome for sync in h.build().syncs] == [Outcome.OK]
+    h.event(Op.READ, actor=p.actor)
+    assert "READ as an event" in h.build().problems[0]
+
+
+def test_a_run_of_appends_may_have_reads_between() -> None:
+    h = HistoryBuilder()
+    p = h.producer(1)
+    run = p.call(Op.APPEND_RUN, key=p.key(0), value=1)
+    p.call(Op.SEEK).ok()
+    run.ok(0)
+    assert h.build().problems == ()
+
+
+def test_a_run_of_reads_may_have_reads_of_another_stream_between() -> None:
+    h = HistoryBuilder()
+    r = h.reader()
+    run = r.call(Op.READ_RUN, key=5, value=1)
+    r.read((0, 1), stream=2)
+    run.ok(0)
+    assert h.build().problems == ()
+
+
+def test_a_row_that_was_never_finished_is_none() -> None:
+    h = HistoryBuilder()
+    row = h.row(h.producer(1).actor, Op.APPEND, Phase.UNWRITTEN)
+    assert History.of([[row]], []).rows == ()
 
 
 def test_time_that_runs_backwards_is_a_problem() -> None:
