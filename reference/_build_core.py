@@ -66,10 +66,14 @@ def build_in_place(verbose: bool = False) -> list[Path]:
     for module, macros in VARIANTS.items():
         with tempfile.TemporaryDirectory() as scratch:
             shared = Path(make(module, *macros, base=ROOT).compile(tmpdir=scratch, verbose=verbose))
-            target = ROOT / "reference" / shared.name
-            fresh = target.with_name(f"{target.name}.new.so")
+            # Named as setuptools names it: were there two, the interpreter would prefer the one of its own version, however old.
+            target = ROOT / "reference" / f"{module}.abi3.so"
+            fresh = target.with_name(f"{target.name}.new")
             shutil.copy2(shared, fresh)
             fresh.replace(target)  # a running process keeps the old file
+            for other in target.parent.glob(f"{module}.*.so"):
+                if other != target:
+                    other.unlink()
             built.append(target)
     return built
 

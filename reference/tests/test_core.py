@@ -57,6 +57,12 @@ def test_the_digest_is_that_of_the_shared_object_and_variants_differ() -> None:
     assert len({core.digest(variant) for variant in core.VARIANTS}) == len(core.VARIANTS)
 
 
+@pytest.mark.parametrize("variant", core.VARIANTS)
+def test_no_second_build_of_a_variant_hides_the_first(variant: str) -> None:
+    beside = core.path(variant).parent.glob(f"{core.VARIANTS[variant]}.*.so")
+    assert [path.name for path in beside] == [core.path(variant).name]
+
+
 def test_the_environment_chooses_the_variant_and_an_unknown_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIREASSAY_CORE", "mutants")
     assert core.load() == core.load("mutants")

@@ -2,8 +2,11 @@
 
 import errno
 import fcntl
+import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,17 +107,18 @@ def test_a_full_device_is_full(lib: tuple[Any, Any, Any], call: str) -> None:
     assert caught.value.where == call.removeprefix("fa_")
 
 
-def test_a_lock_held_elsewhere_is_locked(lib: tuple[Any, Any, Any], tmp_path: Path) -> None:
-    ffi, loaded, err = lib
-    directory = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    holder = os.open(tmp_path / "fa_probe.tmp", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
+@pytest.mark.parametrize("variant", ["release", "failpoints"])
+def test_a_lock_held_elsewhere_is_locked_and_not_waited_for(tmp_path: Path, variant: str) -> None:
+    def probe() -> dict[str, object]:
+        command = [sys.executable, "-m", "fireassay.reference.exercise", "persist", str(tmp_path)]
+        done = subprocess.run(command, env={**os.environ, "FIREASSAY_CORE": variant}, capture_output=True, text=True, timeout=60)
+        said: dict[str, object] = json.loads(done.stdout)
+        return said
+
+    with (tmp_path / "fa_probe.tmp").open("wb") as holder:
         fcntl.flock(holder, fcntl.LOCK_EX)
-        with pytest.raises(core.CoreError, match="flock: ") as caught:
-            core.check(ffi, err, loaded.fa_probe_persist(directory, err))
-        assert (caught.value.error_class, caught.value.where) == (ErrorClass.LOCKED, "probe_flock")
+        refused = probe()
+        assert refused["where"] == "probe_flock"
+        assert refused["status"] == -(ErrorClass.LOCKED << 16 | errno.EWOULDBLOCK)
         fcntl.flock(holder, fcntl.LOCK_UN)
-        assert loaded.fa_probe_persist(directory, err) == 0
-    finally:
-        os.close(holder)
-        os.close(directory)
+        assert probe() == {"status": 0}
