@@ -154,11 +154,17 @@ class _Log:
         if not batch:
             reader.end(stream=stream)
         elif in_run and self.plan.positions == "dense":
-            batch = [key for i, key in enumerate(batch) if key == batch[0] + i]
+            batch = self.consecutive(batch)
             reader.read_run(at, batch[0], len(batch), stream=stream)
         else:
             reader.read(*((self.position(at + i), key) for i, key in enumerate(batch)), stream=stream)
         self.cursors[self.cursor(who)] += len(batch)
+
+    @staticmethod
+    def consecutive(keys: list[int]) -> list[int]:
+        """As many as one run row can name."""
+        count = next((i for i, key in enumerate(keys) if key != keys[0] + i), len(keys))
+        return keys[:count]
 
     def reopen(self, who: int, *, killed: bool) -> None:
         """A restarted reader resumes at its cursor."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from fireassay.spec.checks import CHECKS, Check, CheckResult, Declared, judge
@@ -118,6 +118,7 @@ def test_a_history_that_contradicts_itself_is_unknown(clause: str) -> None:
 
 
 @scaled(300)
+@example(Plan(False, (("overlap", 0, 1), ("batch", 1, 2), ("append", 0, 1), ("read-run", 0, 3))))  # a run ends at the first stranger
 @given(plans())
 def test_no_check_convicts_a_sound_log(plan: Plan) -> None:
     results = judge(simulate(plan), declared_for(plan))
