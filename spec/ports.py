@@ -174,6 +174,10 @@ class Target(Protocol):
         """What it is examined for; fixed for the life of the object."""
 
     @property
+    def digest(self) -> str:
+        """What is examined, as the certificate names it: "sha256:" and the hash of its binary."""
+
+    @property
     def capabilities(self) -> Sequence[Capability]:
         """What this machine lets it do; what is not available leaves clauses not-run, never passed."""
 
