@@ -40,6 +40,14 @@ def installed_checkout(bare_checkout: Path) -> Path:
     return bare_checkout
 
 
+@pytest.fixture
+def small_disk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    df = tmp_path_factory.mktemp("bin") / "df"
+    df.write_text("#!/bin/sh\nprintf 'Filesystem 1M Used Available\\nsmall 10 3 7 30%% /\\n'\n")
+    df.chmod(0o755)
+    return {"PATH": f"{df.parent}:{os.environ['PATH']}"}
+
+
 def installs(checkout: Path) -> int:
     calls = checkout / ".venv" / "bin" / "python.calls"
     return len(calls.read_text().split()) if calls.exists() else 0
@@ -64,14 +72,28 @@ def test_a_missing_compiler_is_one_sentence(bare_checkout: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_no_room_on_the_disk_is_one_sentence(bare_checkout: Path, tmp_path: Path) -> None:
-    small = tmp_path / "bin"
-    small.mkdir()
-    (small / "df").write_text("#!/bin/sh\nprintf 'Filesystem 1M Used Available\\nsmall 10 3 7 30%% /\\n'\n")
-    (small / "df").chmod(0o755)
-    result = call(bare_checkout / "run", "doctor", PATH=f"{small}:{os.environ['PATH']}")
+def test_no_room_on_the_disk_is_one_sentence(bare_checkout: Path, small_disk: dict[str, str]) -> None:
+    result = call(bare_checkout / "run", "doctor", **small_disk)
     assert result.returncode == 2
     assert "no room: 7 MiB free" in result.stderr
+
+
+def test_a_half_made_environment_does_not_hide_that_there_is_no_room(installed_checkout: Path, small_disk: dict[str, str]) -> None:
+    assert call(installed_checkout / "run", "doctor", **small_disk).returncode == 0  # what is installed only changes a little
+    (installed_checkout / ".venv" / "fireassay.stamp").unlink()
+    (installed_checkout / ".venv" / "bin" / "fireassay").unlink()
+    result = call(installed_checkout / "run", "doctor", **small_disk)
+    assert result.returncode == 2
+    assert "no room: 7 MiB free" in result.stderr
+
+
+def test_a_disk_that_fills_while_the_environment_is_made_is_told(bare_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    python = tmp_path_factory.mktemp("bin") / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *"-m venv"*) echo "[Errno 28] No space left on device"; exit 1;; esac\nexit 0\n')
+    python.chmod(0o755)
+    result = call(bare_checkout / "run", "doctor", FIREASSAY_PYTHON=str(python))
+    assert result.returncode == 2
+    assert f"fireassay: no room on the disk under {bare_checkout}" in result.stderr
 
 
 def test_the_second_call_starts_at_once_and_a_changed_pyproject_installs_again(installed_checkout: Path) -> None:
@@ -84,6 +106,14 @@ def test_the_second_call_starts_at_once_and_a_changed_pyproject_installs_again(i
         file.write("# changed\n")
     call(run, "clauses")
     assert installs(installed_checkout) == 2
+
+
+@pytest.mark.parametrize("command", [["{name}/run"], ["sh", "{name}/run"]], ids=["by its path", "by sh"])
+def test_the_first_call_may_come_from_another_directory(installed_checkout: Path, command: list[str]) -> None:
+    line = [part.format(name=installed_checkout.name) for part in command]
+    result = subprocess.run([*line, "clauses"], cwd=installed_checkout.parent, capture_output=True, text=True, timeout=60)
+    assert result.stdout == "handed over: clauses\n", result.stderr
+    assert installs(installed_checkout) == 1
 
 
 def test_a_changed_c_source_builds_again(installed_checkout: Path) -> None:
@@ -100,3 +130,13 @@ def test_a_failed_installation_is_not_taken_for_done(installed_checkout: Path) -
         result = call(installed_checkout / "run", "clauses")
         assert result.returncode == 2
         assert "no room on the disk" in result.stderr
+
+
+def test_what_a_failed_installation_said_is_kept(installed_checkout: Path) -> None:
+    python = installed_checkout / ".venv" / "bin" / "python"
+    python.write_text('#!/bin/sh\ncase "$*" in *"pip install"*) echo "no such package" >&2; exit 1;; esac\nexit 0\n')
+    result = call(installed_checkout / "run", "clauses")
+    log = installed_checkout / ".venv" / "install.log"
+    assert result.returncode == 2
+    assert f"installation failed; the whole output is in {log}" in result.stderr
+    assert log.read_text() == "no such package\n"

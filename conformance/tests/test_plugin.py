@@ -157,3 +157,10 @@ def test_a_canary_is_no_case_of_its_clause(session: Session) -> None:
     assert "1 passed" in said
     assert "LOG-04 (" in said
     assert "names no clause" not in said
+
+
+def test_every_clause_of_an_existing_system_has_a_case_here() -> None:
+    """The gate itself, on the real cases: the quick suite runs them without the option."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--clause-coverage", "-p", "no:cacheprovider", str(plugin.CASES)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == pytest.ExitCode.OK, done.stdout + done.stderr

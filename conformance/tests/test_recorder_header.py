@@ -92,6 +92,7 @@ def check(prefix: Path) -> None:
     assert (opened.seq, opened.key, opened.value) == (closed.seq, closed.key, closed.value) == (17, 9, 250)
 
 
+@pytest.mark.sanitizer
 @pytest.mark.parametrize("name", COMPILERS)
 @pytest.mark.parametrize("optimise", ["-O0", "-O3"])
 def test_the_header_alone_compiles_without_a_warning_and_records(tmp_path: Path, name: str, optimise: str) -> None:
@@ -104,8 +105,10 @@ def test_the_header_can_be_declared_in_one_file_and_implemented_in_another(tmp_p
     build(tmp_path, compiler("gcc"), *STRICT, "-c", code='#include "flight_recorder.h"\nint x(fr_recorder *f) { return fr_close(f); }')
 
 
-def test_a_c_program_under_address_and_undefined_sanitizers_records_and_is_read_back(tmp_path: Path) -> None:
-    options = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_a_c_program_under_sanitizers_records_and_is_read_back(tmp_path: Path, sanitizers: str) -> None:
+    options = ["-g", f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all"]
     driver = build(tmp_path, compiler("gcc"), *STRICT, *options)
     record(driver, tmp_path / "r")
     check(tmp_path / "r")
