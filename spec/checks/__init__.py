@@ -14,6 +14,7 @@ from fireassay.spec.checks import (
     log08_monotonic,
     log09_unseen,
     log10_process_death,
+    log11_power_loss,
     log23_progress,
 )
 from fireassay.spec.checks.assumptions import Declared
@@ -36,6 +37,7 @@ _MODULES = (
     log08_monotonic,
     log09_unseen,
     log10_process_death,
+    log11_power_loss,
     log23_progress,
 )
 

@@ -1,15 +1,16 @@
 """What the checks take as promised: the few fields of a target's promises that they read."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from fireassay.spec.history.model import Cause
+from fireassay.spec.history.model import Cause, Grade
 from fireassay.spec.promises import After, Order, PositionKind, Promises, Protects, ReaderKind, Scope, Visible
 
-__all__ = ["Declared"]
+__all__ = ["Declared", "Promise", "Survives"]
 
 _MS = 1_000_000
-_SURVIVES: dict[After, Literal["after-append", "after-sync", "never"]] = {
+Survives = Literal["after-append", "after-sync", "never"]
+_SURVIVES: dict[After, Survives] = {
     After.APPEND: "after-append",
     After.SYNC: "after-sync",
     After.NEVER: "never",
@@ -27,11 +28,27 @@ _POSITIONS: dict[PositionKind, Literal["dense", "increasing", "none"]] = {
 }
 
 
+class Promise(NamedTuple):
+    """What is owed at a crash of one grade."""
+
+    survives: Survives
+    tail_records: int
+    tail_ns: int
+
+    @property
+    def whole(self) -> bool:
+        """Nothing that was fulfilled may be lost."""
+        return self.survives != "never" and not self.tail_records and not self.tail_ns
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declared:
-    survives_process_death: Literal["after-append", "after-sync", "never"] = "after-append"
+    survives_process_death: Survives = "after-append"
     tail_records: int = 0  # the last owed records before a crash that may be lost all the same
     tail_ns: int = 0  # and what was acknowledged within this time before it
+    survives_power_loss: Survives = "after-sync"
+    power_tail_records: int = 0
+    power_tail_ns: int = 0
     sync_scope: Literal["none", "handle", "stream", "all"] = "handle"
     sync_covers_other_processes: bool = False
     visible: Literal["append", "sync"] = "append"
@@ -47,12 +64,16 @@ class Declared:
     @classmethod
     def of(cls, promises: Promises, *, deadline_ns: int = 0, epsilon_ns: int = 0) -> "Declared":
         """What these promises mean to the checks. The deadline is the harness's own; no bound of the target is longer than it."""
-        survival, sync, bounds = promises.survives.process_death, promises.sync, promises.bounds
+        survival, power = promises.survives.process_death, promises.survives.power_loss
+        sync, bounds = promises.sync, promises.bounds
         longest = max(bounds.recovery_ms or 0, bounds.release_ms or 0, bounds.staleness_ms or 0) * _MS
         return cls(
             survives_process_death=_SURVIVES[survival.after],
             tail_records=survival.tail_records or 0,
             tail_ns=(survival.tail_ms or 0) * _MS,
+            survives_power_loss=_SURVIVES[power.after],
+            power_tail_records=power.tail_records or 0,
+            power_tail_ns=(power.tail_ms or 0) * _MS,
             sync_scope=_SCOPES[sync.scope],
             sync_covers_other_processes=sync.covers_other_processes,
             visible="sync" if promises.visible is Visible.SYNC else "append",
@@ -65,6 +86,11 @@ class Declared:
             deadline_ns=max(deadline_ns, longest) if deadline_ns else 0,
             epsilon_ns=epsilon_ns,
         )
+
+    def promise(self, grade: Grade) -> Promise:
+        if grade == "power":
+            return Promise(self.survives_power_loss, self.power_tail_records, self.power_tail_ns)
+        return Promise(self.survives_process_death, self.tail_records, self.tail_ns)
 
     def competes(self, group: int) -> bool:
         """Members of the group take records from each other."""

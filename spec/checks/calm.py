@@ -3,8 +3,9 @@
 from fireassay.spec.history.crashes import fault_over
 from fireassay.spec.history.history import History
 from fireassay.spec.history.model import NEVER, Crash
-from fireassay.spec.history.ops import Op
+from fireassay.spec.history.ops import FaultKind, Op
 from fireassay.spec.history.pairing import CALLS
+from fireassay.spec.history.power import fault_kind
 
 __all__ = ["Stretch", "calm", "disturbances"]
 
@@ -14,12 +15,14 @@ Stretch = tuple[int, int]
 def disturbances(history: History) -> list[Stretch]:
     """Faults until they are taken back, deaths until they are seen, and with them the recovery that follows."""
     dead = {victim: crash.t_end for crash in history.crashes for victim in crash.victims}
+    outages = {crash.row.seq: crash.t_end for crash in history.crashes if crash.grade == "power"}
     taken_back = history.events_of(Op.FAULT_END, Op.HEAL)
     found: list[Stretch] = []
     for row in history.events_of(Op.FAULT_BEGIN):
         over = fault_over(row, taken_back)
-        # A kill ends with its victim.
-        found.append((row.t_ns, dead[row.key] if over == NEVER and row.key in dead else over))
+        # A kill ends with its victim, and a power loss with the last of them.
+        ended = outages.get(row.seq) if fault_kind(row) is FaultKind.POWER else dead.get(row.key)
+        found.append((row.t_ns, ended if over == NEVER and ended is not None else over))
     recovered = [row.t_ns for row in history.events_of(Op.RECOVERY_END)]
     callers = {row.actor for row in history.rows if row.op in CALLS}
     found += [(crash.t_begin, _crash_over(crash, recovered, callers)) for crash in history.crashes]
@@ -33,7 +36,7 @@ def _crash_over(crash: Crash, recovered: list[int], callers: set[int]) -> int:
     after = min((t for t in recovered if t >= crash.t_end), default=None)
     if after is not None:
         return after
-    return crash.t_end if crash.victims and crash.victims <= callers else NEVER
+    return crash.t_end if crash.grade == "process" and crash.victims and crash.victims <= callers else NEVER
 
 
 def _merged(stretches: list[Stretch]) -> list[Stretch]:

@@ -66,15 +66,15 @@ class Expectation:
         return self._fulfilled(append, crash)
 
     def _fulfilled(self, append: Append, crash: Crash) -> bool:
-        promise = self.declared.survives_process_death
-        if promise == "after-append":
-            # Ok before the death, or ok after it while the log lived on: owed either way.
-            return True
-        return promise == "after-sync" and any(self.history.before_crash(sync, crash) for sync in self.syncs.covering(append))
+        survives = self.declared.promise(crash.grade).survives
+        if survives == "after-append":
+            # Ok before the death, or ok after it while the log lived on: owed either way. No log lives on without power.
+            return crash.grade == "process" or self.history.before_crash(append, crash)
+        return survives == "after-sync" and any(self.history.before_crash(sync, crash) for sync in self.syncs.covering(append))
 
     def _in_tail(self, append: Append, crash: Crash) -> bool:
         """Within the declared tail unless it is older, or so many owed records certainly came later, and before the crash."""
-        tail, time = self.declared.tail_records, self.declared.tail_ns
+        _, tail, time = self.declared.promise(crash.grade)
         history = self.history
         if time and not history.earlier(append.t_done + time + self._stall, history.domain(append.actor), crash.t_begin, crash.domain):
             return True

@@ -9,7 +9,7 @@ from fireassay.spec.checks.excuses import Excuses
 from fireassay.spec.checks.expected import Expectation
 from fireassay.spec.checks.result import CheckResult, Witness, conclude, witness
 from fireassay.spec.history.history import History
-from fireassay.spec.history.model import Append, Call, Delivery, Drain
+from fireassay.spec.history.model import Append, Call, Crash, Delivery, Drain
 from fireassay.spec.outcomes import Outcome
 
 __all__ = ["CLAUSE", "check"]
@@ -117,5 +117,10 @@ def _durable(expectation: Expectation, delivery: Delivery, until: Call) -> bool:
     """Visible meant durable; or nothing happened that could have taken it."""
     declared, history = expectation.declared, expectation.history
     between = [c for c in history.crashes if not history.after_crash(delivery, c) and not history.before_crash(until, c)]
-    kept = declared.survives_process_death != "never" and not declared.tail_records and not declared.tail_ns
-    return not between or (declared.visible == "sync" and kept and all(crash.known for crash in between))
+    return not between or (declared.visible == "sync" and all(_outlasts(expectation, delivery, crash) for crash in between))
+
+
+def _outlasts(expectation: Expectation, delivery: Delivery, crash: Crash) -> bool:
+    """What power took may have been visible while it was failing."""
+    in_time = crash.grade == "process" or expectation.history.before_crash(delivery, crash)
+    return crash.known and in_time and expectation.declared.promise(crash.grade).whole

@@ -65,7 +65,8 @@ def _over(history: History) -> int:
 def _under_general_fault(history: History, crash: Crash) -> bool:
     """A fault that is aimed at no actor in particular may have been meant."""
     taken_back = history.events_of(Op.FAULT_END, Op.HEAL)
-    general = (row for row in history.events_of(Op.FAULT_BEGIN) if row.key not in history.actors)
+    outages = {crash.row.seq for crash in history.crashes if crash.grade == "power"}  # who died of one is among its victims
+    general = (row for row in history.events_of(Op.FAULT_BEGIN) if row.key not in history.actors and row.seq not in outages)
     return any(row.t_ns <= crash.t_end and crash.t_begin <= fault_over(row, taken_back) for row in general)
 
 

@@ -14,7 +14,7 @@ from collections import defaultdict
 
 from fireassay.spec.history.history import History
 from fireassay.spec.history.model import Actor, Cause
-from fireassay.spec.history.ops import Flag, Op, Phase
+from fireassay.spec.history.ops import FaultKind, Flag, Op, Phase
 from fireassay.spec.history.row import NO_FLAGS, Identity, Row
 
 __all__ = ["TICK_NS", "CallBuilder", "HistoryBuilder", "ProducerBuilder", "ReaderBuilder"]
@@ -83,6 +83,13 @@ class HistoryBuilder:
 
     def fault(self, victim: "ProducerBuilder | ReaderBuilder | None" = None, fault: int = 1) -> None:
         self.event(Op.FAULT_BEGIN, seq=fault, key=victim.actor if victim else 0)
+
+    def power_loss(self, *dead: "ProducerBuilder | ReaderBuilder", fault: int = 1) -> None:
+        """Power fails for all; the exits of these were seen."""
+        self.event(Op.FAULT_BEGIN, seq=fault, digest=FaultKind.POWER)
+        self.event(Op.FAULT_FIRED, seq=fault, value=1, digest=FaultKind.POWER)
+        for each in dead:
+            self.exit(each, -9)
 
     def fault_end(self, fault: int = 1) -> None:
         self.event(Op.FAULT_END, seq=fault)

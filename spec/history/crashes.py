@@ -1,12 +1,13 @@
 """When processes died, and where one recovery epoch of a stream ends and the next begins."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fireassay.spec.history.model import NEVER, NO_PLACE, Actor, Boundary, Call, Crash, Place
-from fireassay.spec.history.ops import Op
+from fireassay.spec.history.model import NEVER, NO_PLACE, Actor, Boundary, Call, Crash, Grade, Place
+from fireassay.spec.history.ops import FaultKind, Op
 from fireassay.spec.history.pairing import CALLS
+from fireassay.spec.history.power import fault_kind, fault_over, outages_of, signed
 from fireassay.spec.history.row import Row
 from fireassay.spec.outcomes import Outcome
 
@@ -17,11 +18,6 @@ __all__ = ["boundaries_of", "crashes_of", "exits_of", "fault_over", "signed"]
 
 _WRITES = frozenset({Op.APPEND, Op.APPEND_RUN, Op.OPEN_WRITER, Op.SYNC, Op.TRIM})
 _MERE_READERS = frozenset({"reader", "member", "drain"})
-
-
-def signed(value: int) -> int:
-    """An exit row's value: negative is a signal, positive an exit code."""
-    return value - (1 << 64) if value >> 63 else value
 
 
 def exits_of(rows: Sequence[Row], actors: Mapping[int, Actor], epsilon_ns: int) -> tuple[dict[int, tuple[int, Row]], list[str]]:
@@ -52,42 +48,66 @@ def exits_of(rows: Sequence[Row], actors: Mapping[int, Actor], epsilon_ns: int) 
     return found, problems
 
 
-def fault_over(begin: Row, rows: Iterable[Row]) -> int:
-    """When the fault that began there was taken back, by its own end or by a general heal."""
-    ends = (row.t_ns for row in rows if (row.op is Op.FAULT_END and row.seq == begin.seq) or row.op is Op.HEAL)
-    return min((t for t in ends if t >= begin.t_ns), default=NEVER)
-
-
 def crashes_of(rows: Sequence[Row], actors: Mapping[int, Actor], exits: Mapping[int, tuple[int, Row]]) -> tuple[Crash, ...]:
-    """A fault that fired and after which its victim was silent, or an exit that was none by choice."""
+    """A fault that fired and after which its victim was silent, or an exit that was none by choice; of either grade."""
     last_word: dict[int, int] = {}
     for row in rows:
         last_word[row.actor] = max(row.t_ns, last_word.get(row.actor, 0))
     begun = [row for row in rows if row.op is Op.FAULT_BEGIN]
     found: list[Crash] = []
+    outages = outages_of(rows, actors, exits, last_word)
+    taken = frozenset[int]().union(*(outage.exits for outage in outages))
+    idle = [(b.t_ns, fault_over(b, rows)) for b in begun if fault_kind(b) is FaultKind.POWER and not _fired(b, rows)]
     for number, row in enumerate(rows):
-        if row.op is Op.EXIT and signed(row.value) != 0:
+        if row.op is Op.EXIT and signed(row.value) != 0 and number not in taken:
             victims = frozenset(actor for actor, (n, _) in exits.items() if n == number)
             spoken = max((last_word.get(victim, 0) for victim in victims), default=0)
             # What a victim outlived, because it still spoke when the fault was over, did not kill it.
             faults = [b.t_ns for b in begun if b.key in victims and b.t_ns <= row.t_ns and fault_over(b, rows) >= spoken]
             t_begin = min(faults, default=min(spoken, row.t_ns))
-            found.append(_crash(row, victims, t_begin, row.t_ns, bool(faults), signed(row.value), actors))
-    dead = frozenset().union(*(crash.victims for crash in found)) if found else frozenset[int]()
+            # Within a power loss of which nobody says that it came nobody knows what else was lost.
+            known = bool(victims) and not any(begin <= row.t_ns and t_begin <= end for begin, end in idle)
+            found.append(_crash(row, victims, t_begin, row.t_ns, bool(faults), signed(row.value), actors, known))
+    dead = frozenset[int]().union(*(crash.victims for crash in found), *(outage.exited for outage in outages))
+    for outage in outages:
+        fired, t_end = outage.fired, outage.t_end
+        found.append(_crash(fired, outage.victims, outage.t_begin, t_end, True, 0, actors, True, "power"))
     for row in rows:
-        if row.op is Op.FAULT_FIRED and row.key not in dead:
+        if row.op is Op.FAULT_FIRED and row.key not in dead and fault_kind(row) is FaultKind.PROCESS:
             victims = _process_of(row.key, actors)
             if any(last_word.get(victim, 0) > row.t_ns for victim in victims):
                 continue  # it lived on: a fault, not a crash
             t_begin = max((b.t_ns for b in begun if b.seq == row.seq and b.t_ns <= row.t_ns), default=row.t_ns)
-            found.append(_crash(row, victims, t_begin, row.t_ns, True, 0, actors))
+            found.append(_crash(row, victims, t_begin, row.t_ns, True, 0, actors, bool(victims)))
     return tuple(sorted(found, key=lambda crash: crash.t_begin))
 
 
-def _crash(row: Row, victims: frozenset[int], t_begin: int, t_end: int, provoked: bool, signal: int, actors: Mapping[int, Actor]) -> Crash:
+def _fired(begin: Row, rows: Sequence[Row]) -> bool:
+    return any(row.op is Op.FAULT_FIRED and row.seq == begin.seq and row.t_ns >= begin.t_ns for row in rows)
+
+
+def _crash(
+    row: Row,
+    victims: frozenset[int],
+    t_begin: int,
+    t_end: int,
+    provoked: bool,
+    signal: int,
+    actors: Mapping[int, Actor],
+    known: bool,
+    grade: Grade = "process",
+) -> Crash:
     domain = actors[row.actor].domain if row.actor in actors else ""
     return Crash(
-        victims=victims, t_begin=t_begin, t_end=t_end, provoked=provoked, known=bool(victims), signal=signal, domain=domain, row=row
+        victims=victims,
+        t_begin=t_begin,
+        t_end=t_end,
+        provoked=provoked,
+        known=known,
+        signal=signal,
+        domain=domain,
+        row=row,
+        grade=grade,
     )
 
 
@@ -99,12 +119,12 @@ def _process_of(actor: int, actors: Mapping[int, Actor]) -> frozenset[int]:
 
 
 def boundaries_of(stream: int, history: "History") -> tuple[Boundary, ...]:
-    """One per recovery of the stream, and one per crash that no recovery row follows and that took more than readers.
+    """One per recovery of the stream, and one per crash that no recovery row follows and that took more than readers, or the power.
 
     Without a recovery row the tail may be cut as late as the next open of a writer, so that the doubt lasts until then.
     """
     harmless = _mere_readers(history)
-    waiting = [crash for crash in history.crashes if not crash.victims or crash.victims - harmless]
+    waiting = [crash for crash in history.crashes if crash.grade == "power" or not crash.victims or crash.victims - harmless]
     found: list[Boundary] = []
     recoveries = [(place, row) for place, row in history.events if row.op is Op.RECOVERY_END and row.stream == stream]
     t_last = 0

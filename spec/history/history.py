@@ -139,8 +139,12 @@ class History:
         return gone is not None and born is not None and gone[1].actor == born[1].actor and gone[0] < born[0]
 
     def before_crash(self, call: Call, crash: Crash) -> bool:
-        """Ended before the crash began; what a victim itself saw end did so before it died."""
-        return call.actor in crash.victims or self.earlier(call.t_done, self.domain(call.actor), crash.t_begin, crash.domain)
+        """Ended before the crash began; what a victim itself saw end did so before it died.
+
+        Power may fail some time before the processes do: what they were told meanwhile is worth nothing.
+        """
+        witnessed = call.actor in crash.victims and crash.grade == "process"
+        return witnessed or self.earlier(call.t_done, self.domain(call.actor), crash.t_begin, crash.domain)
 
     def after_crash(self, call: Call, crash: Crash) -> bool:
         by_clock = self.earlier(crash.t_end, crash.domain, call.t_invoke, self.domain(call.actor))

@@ -6,13 +6,15 @@ An operation inside a run row has the run's bounds, and its exact place only in 
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal
 
 from fireassay.spec.history.ops import Flag, Op
 from fireassay.spec.history.row import Row
 from fireassay.spec.outcomes import Outcome
 
-__all__ = ["NEVER", "NO_PLACE", "Actor", "Append", "Boundary", "Call", "Cause", "Chain", "Crash", "Delivery", "Drain", "Place"]
+__all__ = ["NEVER", "NO_PLACE", "Actor", "Append", "Boundary", "Call", "Cause", "Chain", "Crash", "Delivery", "Drain", "Grade", "Place"]
 
+Grade = Literal["process", "power"]  # of a crash: different promises
 NEVER = 1 << 64  # later than every time a row can hold
 Place = tuple[int, int]  # (row number within the actor's recording, place within a run row)
 NO_PLACE: Place = (NEVER, 0)
@@ -84,7 +86,10 @@ class Delivery(Call):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crash:
-    """An interval in which processes died. `known` is False where the victim is no actor: it may have been more than processes."""
+    """An interval in which processes died. `known` is False where the victim is no actor: it may have been more than processes.
+
+    In a power loss everything ends that was there, and what its processes were told in the interval itself is not owed.
+    """
 
     victims: frozenset[int]
     t_begin: int
@@ -94,6 +99,7 @@ class Crash:
     signal: int
     domain: str
     row: Row
+    grade: Grade = "process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Meaning of seq / key / value per operation stands beside each; '-' means zero.
 
 from enum import IntEnum, IntFlag
 
-__all__ = ["Flag", "Op", "Phase"]
+__all__ = ["FaultKind", "Flag", "Op", "Phase"]
 
 
 class Op(IntEnum):
@@ -32,9 +32,9 @@ class Op(IntEnum):
     JOIN = 21  # first live position | - | -
     SPAWN = 22  # pid | incarnation | -
     EXIT = 23  # pid | incarnation | signal (negative) or code
-    FAULT_BEGIN = 24  # fault id | victim actor; 0 where more than one process is hit (power, disk) | parameter
-    FAULT_FIRED = 25  # fault id | victim actor | hits
-    FAULT_END = 26  # fault id | victim actor | -
+    FAULT_BEGIN = 24  # fault id | victim actor; 0 where more than one process is hit (power, disk) | parameter; digest: FaultKind
+    FAULT_FIRED = 25  # fault id | victim actor | hits; digest: FaultKind
+    FAULT_END = 26  # fault id | victim actor | -; digest: FaultKind
     RECOVERY_BEGIN = 27  # - | crash ordinal | -
     RECOVERY_END = 28  # recovered end | crash ordinal | bytes
     DRAIN_BEGIN = 29  # position | - | crash ordinal
@@ -57,6 +57,14 @@ class Phase(IntEnum):
     FAIL = 3
     INFO = 4
     EVENT = 5  # something that happened rather than a call: spawn, fault, report
+
+
+class FaultKind(IntEnum):
+    """`digest` of a fault row: what the fault does when it fires."""
+
+    PROCESS = 0  # ends the victim's process; with no actor as victim nobody knows what it ended
+    POWER = 1  # ends all processes and takes what was not yet durable
+    OTHER = 2  # disk, network, delay: no crash by itself, only where a process exits of it
 
 
 class Flag(IntFlag):

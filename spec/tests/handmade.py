@@ -5,6 +5,7 @@ from fireassay.spec.tests import (
     handmade_crashes,
     handmade_edges,
     handmade_edges_in_time,
+    handmade_power,
     handmade_progress,
     handmade_readers,
 )
@@ -12,5 +13,5 @@ from fireassay.spec.tests.stories import TOLD, Handmade
 
 __all__ = ["FILES", "HANDMADE", "Handmade"]
 
-FILES = (handmade_basic, handmade_readers, handmade_crashes, handmade_progress, handmade_edges, handmade_edges_in_time)
+FILES = (handmade_basic, handmade_readers, handmade_crashes, handmade_power, handmade_progress, handmade_edges, handmade_edges_in_time)
 HANDMADE: list[Handmade] = TOLD

@@ -9,11 +9,14 @@ import pytest
 
 from fireassay.spec.checks import CHECKS, Check, CheckResult, Declared, judge
 from fireassay.spec.checks import calm as calm_module
+from fireassay.spec.checks.assumptions import Promise
 from fireassay.spec.checks.expected import Expectation
 from fireassay.spec.clauses import ALL
 from fireassay.spec.history.builder import HistoryBuilder
 from fireassay.spec.history.history import History
-from fireassay.spec.history.model import NEVER, Call, Chain
+from fireassay.spec.history.model import NEVER, Call, Chain, Crash
+from fireassay.spec.history.ops import FaultKind
+from fireassay.spec.history.row import Row
 from fireassay.spec.outcomes import Outcome, Verdict
 from fireassay.spec.tests.handmade import HANDMADE, Handmade
 
@@ -144,6 +147,20 @@ def group_zero_sees_all(self: Expectation, drain: Any) -> Any:
     return type(ORIGINAL["seen_by"](self, drain))(self.history.deliveries, self.declared)
 
 
+def promise_of_the_other(self: Declared, grade: str) -> Promise:
+    if grade == "process":
+        return Promise(self.survives_power_loss, self.power_tail_records, self.power_tail_ns)
+    return Promise(self.survives_process_death, self.tail_records, self.tail_ns)
+
+
+def without_other_kinds(row: Row) -> FaultKind:
+    return FaultKind.POWER if row.digest == FaultKind.POWER else FaultKind.PROCESS
+
+
+def witnessed_by_victims(self: History, call: Call, crash: Crash) -> bool:
+    return call.actor in crash.victims or self.earlier(call.t_done, "", crash.t_begin, "")
+
+
 ORIGINAL: dict[str, Callable[..., Any]] = {"passed_over": Expectation.passed_over, "seen_by": Expectation.seen_by}
 
 REDELIVERED = "checks.log03_once.maybe_redelivered checks.log08_monotonic.maybe_redelivered"
@@ -217,8 +234,16 @@ MUTANTS = [
     Mutant("everything is tail", "10", E + "_in_tail", says(True)),
     Mutant("the harness never stalls", "10", E + "_stall", always(0)),
     Mutant("all is owed once it is appended", "10", E + "_fulfilled", says(True)),
-    Mutant("a reported loss is none", "10", "checks.log10_process_death._RETENTION", frozenset(range(5))),
-    Mutant("a dropped reader shows a loss", "10", "checks.log10_process_death._RETENTION", frozenset()),
+    Mutant("a reported loss is none", "10", "checks.losses._RETENTION", frozenset(range(5))),
+    Mutant("a dropped reader shows a loss", "10", "checks.losses._RETENTION", frozenset()),
+    Mutant("every crash is a death", "11", "checks.losses.Terms.grade", always("process")),
+    Mutant("process death is judged by the power's promise", "10 11", "checks.assumptions.Declared.promise", promise_of_the_other),
+    Mutant("no fault takes the power", "10 11 23", "history.crashes.outages_of", says([])),
+    Mutant("no fault is a power loss", "10 11", "history.crashes.fault_kind history.power.fault_kind", says(FaultKind.PROCESS)),
+    Mutant("a disk that is full kills", "10", "history.crashes.fault_kind history.power.fault_kind", without_other_kinds),
+    Mutant("what power failed under is owed", "11", H + "before_crash", witnessed_by_victims),
+    Mutant("both grades are blamed", "10 11", "checks.losses._not_of_others", lambda expectation, own, others, lost, doubts: lost),
+    Mutant("neither grade is blamed", "10 11", "checks.losses._not_of_others", says([])),
     # progress
     Mutant("the harness is always awake", "23", "checks.log23_progress._awake", says(True)),
     Mutant("the harness is never awake", "23", "checks.log23_progress._awake", says(False)),

@@ -26,6 +26,7 @@ ANOMALIES = {
     "LOG-08": {"nonmonotonic-append", "nonmonotonic-read", "skip"},
     "LOG-09": {"unseen"},
     "LOG-10": {"lost-write-process"},
+    "LOG-11": {"lost-write-power"},
     "LOG-23": {"stuck-writer", "stuck-reader", "unprovoked-death"},
 }
 

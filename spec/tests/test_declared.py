@@ -19,7 +19,12 @@ def declared(text: str, **harness: int) -> Declared:
 
 def test_a_file_that_promises_nothing_declares_nothing() -> None:
     assert declared("") == Declared(
-        survives_process_death="never", sync_scope="none", positions="none", independent_too=True, report_causes=frozenset(Cause)
+        survives_process_death="never",
+        survives_power_loss="never",
+        sync_scope="none",
+        positions="none",
+        independent_too=True,
+        report_causes=frozenset(Cause),
     )
 
 
@@ -30,6 +35,14 @@ def test_a_file_that_promises_nothing_declares_nothing() -> None:
         ("sync.scope = 'handle'\nsurvives.process_death.after = 'sync'", "survives_process_death", "after-sync"),
         ("survives.process_death = {after = 'append', tail_records = 7}", "tail_records", 7),
         ("survives.process_death = {after = 'append', tail_ms = 7}", "tail_ns", 7 * MS),
+        ("survives = {process_death.after = 'append', power_loss.after = 'append'}", "survives_power_loss", "after-append"),
+        (
+            "sync.scope = 'handle'\nsurvives = {process_death.after = 'sync', power_loss.after = 'sync'}",
+            "survives_power_loss",
+            "after-sync",
+        ),
+        ("survives = {process_death.after = 'append', power_loss = {after = 'append', tail_records = 7}}", "power_tail_records", 7),
+        ("survives = {process_death.after = 'append', power_loss = {after = 'append', tail_ms = 7}}", "power_tail_ns", 7 * MS),
         ("sync.scope = 'handle'", "sync_scope", "handle"),
         ("sync.scope = 'stream'", "sync_scope", "stream"),
         ("sync.scope = 'all'", "sync_scope", "all"),
@@ -55,7 +68,9 @@ def test_each_promise_is_declared(text: str, field: str, value: Any) -> None:
 
 def test_the_power_loss_promise_is_not_mistaken_for_that_of_process_death() -> None:
     survives = "survives = {process_death.after = 'append', power_loss = {after = 'append', tail_records = 9, tail_ms = 9}}"
-    assert (declared(survives).tail_records, declared(survives).tail_ns) == (0, 0)
+    both = declared(survives)
+    assert both.promise("process") == ("after-append", 0, 0)
+    assert both.promise("power") == ("after-append", 9, 9 * MS)
 
 
 @pytest.mark.parametrize("bound", ["recovery_ms", "release_ms", "staleness_ms"])
