@@ -41,6 +41,7 @@ uint32_t fa_crc32_table(uint32_t crc, const void *bytes, size_t length) { return
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #define FA_CRC32_TARGET __attribute__((target("pclmul,sse4.1")))
@@ -105,8 +106,12 @@ FA_CRC32_TARGET static uint32_t fa_crc32_pclmul(uint32_t crc, const void *bytes,
 
 static int fa_crc32_probe(void)
 {
-    __builtin_cpu_init();
-    return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse4.1") ? FA_CRC32_PCLMUL : FA_CRC32_TABLE;
+    /* Asked of the CPU itself: __builtin_cpu_supports needs a symbol of the runtime that not every linker finds. */
+    unsigned int a, b, c, d;
+    if (__get_cpuid(1, &a, &b, &c, &d) == 0) {
+        return FA_CRC32_TABLE;
+    }
+    return (c & bit_PCLMUL) != 0 && (c & bit_SSE4_1) != 0 ? FA_CRC32_PCLMUL : FA_CRC32_TABLE;
 }
 
 #define FA_CRC32_FAST fa_crc32_pclmul
