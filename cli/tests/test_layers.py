@@ -20,6 +20,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 SPEC_MAY_IMPORT = set(sys.stdlib_module_names) | {"construct"}
 NAMES_REFERENCE = re.compile(r"fireassay[./]reference\b")
+NAMES_MODULE = re.compile(r"fireassay\.(\w+)[\w.]*(?::\w+)?")  # as importlib and entry points take it
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -68,10 +69,13 @@ def violations(path: str, source: str) -> list[str]:
                 found.append(f"{at} imports {module}: {room} may import only {', '.join(sorted(MAY_IMPORT[room]))}")
         elif room == "spec" and not in_tests and top not in SPEC_MAY_IMPORT:
             found.append(f"{at} imports {module}: spec may import only the standard library and construct")
-    if room not in ("cli", "reference") and not in_tests:
+    if room != "cli" and not in_tests:
         for line, text in strings(tree):
-            if NAMES_REFERENCE.search(text):
+            module = NAMES_MODULE.fullmatch(text)
+            if room != "reference" and NAMES_REFERENCE.search(text):
                 found.append(f"{path}:{line} names {text!r}: the reference is a target like any other, loaded by its entry point")
+            elif module and module[1] in MAY_IMPORT and module[1] not in MAY_IMPORT[room]:
+                found.append(f"{path}:{line} names {text!r}: {room} may import only {', '.join(sorted(MAY_IMPORT[room]))}")
     return found
 
 
@@ -104,6 +108,8 @@ def test_every_room_is_looked_at() -> None:
         ("conformance/x.py", 'import_module("fireassay.reference.chronicle")', "loaded by its entry point"),
         ("perf/x.py", 'f"fireassay.reference.{name}"', "loaded by its entry point"),
         ("reports/x.py", 'PATH = "fireassay/reference/src"', "loaded by its entry point"),
+        ("spec/x.py", 'import_module("fireassay.reports.java")', "spec may import only spec"),
+        ("reference/x.py", 'LATER = "fireassay.conformance.plugin:load"', "reference may import only"),
         ("cli/x.py", "import spec.clause", "write fireassay.spec.clause"),
         ("cli/tests/test_x.py", "from reference import x", "write fireassay.reference"),
         ("perf/x.py", "from . import y", "relatively"),
@@ -125,6 +131,7 @@ def test_a_fabricated_violation_is_found(path: str, source: str, says: str) -> N
         ("conformance/x.py", '"""Unlike fireassay.reference, this is a judge."""\nimport numpy\nimport fireassay.spec.clause'),
         ("chaos/x.py", "import fireassay.conformance.driver"),
         ("cli/main.py", 'import_module("fireassay.reference.chronicle")\nimport fireassay.reports'),
+        ("conformance/x.py", 'GROUP = "fireassay.targets"\nMODULE = "fireassay.spec.clause"'),
         ("reports/x.py", 'SENTENCE = "the reference of fireassay"\nimport pyspark'),
     ],
 )
