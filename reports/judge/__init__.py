@@ -1,0 +1,1 @@
+"""The Spark judge: a second reading of the contract, over many trials at once."""
