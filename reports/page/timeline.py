@@ -9,7 +9,7 @@ from typing import Any
 
 __all__ = ["Lane", "Mark", "Timeline", "timeline"]
 
-_LEFT, _STEP, _TOP, _LANE = 108, 34, 30, 34
+_LEFT, _STEP, _TOP, _LANE = 108, 42, 30, 34
 _FAULTS = frozenset({"fault_begin", "fault_fired", "fault_end", "exit"})
 _SHAPES = {"append": "dot", "append_run": "dot", "read": "wedge", "read_run": "wedge", "sync": "box"}
 

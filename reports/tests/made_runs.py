@@ -163,7 +163,17 @@ def make_run(
 
 
 def fault(trial: str, **changed: Any) -> dict[str, Any]:
-    made = {"trial": trial, "id": 1, "kind": "kill", "where": "random", "nth": None, "planned": True, "fired": True, "victim": 2, "reason": ""}
+    made = {
+        "trial": trial,
+        "id": 1,
+        "kind": "kill",
+        "where": "random",
+        "nth": None,
+        "planned": True,
+        "fired": True,
+        "victim": 2,
+        "reason": "",
+    }
     return {**made, **changed}
 
 
@@ -183,7 +193,7 @@ def digest_again(path: Path) -> None:
 
 
 def edit(path: Path, change: Callable[[Any], Any]) -> None:
-    """Change a JSON file in place; `change` may return another document."""
+    """Change a JSON document in place."""
     document = json.loads(path.read_text())
-    changed = change(document)
-    _write(path, document if changed is None else changed)
+    change(document)
+    _write(path, document)
