@@ -120,6 +120,8 @@ def facts_of(rows: Columns) -> Columns:
     spoken = {"t_inv": min(times), "t_done": max(times), "count": len(times), "in_run": bool(ops & _CALLS), "waits": bool(ops & _WRITES)}
     book.fact(Kind.WORDS, 0, **spoken)
     book.facts.extend(cut(book.facts))
+    for number, fact in enumerate(book.facts):
+        fact["number"] = number
     return {name: [fact.get(name) for fact in book.facts] for name in FACTS.names}
 
 

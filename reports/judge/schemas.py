@@ -44,7 +44,7 @@ class Kind:
 
 _LONGS = (
     *("actor", "kind", "op", "stream", "outcome", "t_inv", "t_done", "inv", "done", "count", "identity", "position", "length"),
-    *("digest", "flags", "chain", "seq", "key", "value", "t_row", "row"),
+    *("digest", "flags", "chain", "seq", "key", "value", "t_row", "row", "number"),
 )
 FACTS = pa.schema(
     [
