@@ -16,7 +16,11 @@ __all__ = ["html"]
 def html(judged: Judged) -> str:
     style, script, template = (_part(name) for name in ("style.css", "script.js", "report.html"))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(style=Markup(style), script=Markup(script), policy=_policy(script), **view(judged)).lstrip()
+    return (
+        environment.from_string(template)
+        .render(style=Markup(style), script=Markup(script), policy=_policy(script), **view(judged))
+        .lstrip()
+    )
 
 
 def _part(name: str) -> str:

@@ -46,7 +46,8 @@ def headline_sentence(judged: Judged) -> str:
 
 def view(judged: Judged) -> dict[str, Any]:
     run, manifest = judged.run, judged.run.manifest
-    clauses = [_clause(judged, each) for each in judged.verdicts["clauses"]]
+    roles = {trial: {actor.id: actor.role for actor in actors} for trial, actors in run.actors.items()}
+    clauses = [_clause(each, roles) for each in judged.verdicts["clauses"]]
     fired, planned = (sum(grade[key] for grade in judged.certificate["crash_grades"]) for key in ("fired", "planned"))
     counts = judged.verdicts["counts"]
     return {
@@ -92,7 +93,7 @@ def view(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _clause(judged: Judged, said: Mapping[str, Any]) -> dict[str, Any]:
+def _clause(said: Mapping[str, Any], roles: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
     clause = BY_ID.get(said["clause"])
     return {
         **said,
@@ -104,12 +105,11 @@ def _clause(judged: Judged, said: Mapping[str, Any]) -> dict[str, Any]:
         "cases_run": ", ".join(f"{number} {outcome}" for outcome, number in said["cases"].items() if number),
         "trials_run": ", ".join(f"{number} {verdict}" for verdict, number in said["trials"].items() if number),
         "counted": [(name.replace("_", " "), number) for name, number in said["evidence"].items()],
-        "witnesses": [_witness(judged, each) for each in said["witnesses"]],
+        "witnesses": [_witness(each, roles.get(each["trial"], {})) for each in said["witnesses"]],
     }
 
 
-def _witness(judged: Judged, said: Mapping[str, Any]) -> dict[str, Any]:
-    roles = {actor.id: actor.role for actor in judged.run.actors.get(said["trial"], ())}
+def _witness(said: Mapping[str, Any], roles: Mapping[int, str]) -> dict[str, Any]:
     start = min((row["t_ns"] for row in (*said["rows"], *said["faults"])), default=0)
     rows = [{**row, "after": after(row["t_ns"] - start), "role": roles.get(row["actor"], "")} for row in said["rows"]]
     return {**said, "rows": rows, "timeline": timeline(said, roles)}

@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from fireassay.conformance.recorder.recording import ROW_DTYPE
 from fireassay.conformance.recorder.seal import to_table
 from fireassay.reports.certificate import clauses_digest
+from fireassay.reports.files import RunError
+from fireassay.reports.judging import judge_run
+from fireassay.reports.run import OUTPUTS
 from fireassay.spec.history.builder import HistoryBuilder
 from fireassay.spec.history.ops import Op
 from fireassay.spec.history.row import FIELDS, Row
 from fireassay.spec.promises import After, Position, PositionKind, Promises, Scope, Survival, Survives, Sync
 
-__all__ = ["NONCE", "PROMISES", "clean", "digest_again", "edit", "lossy", "make_run", "seal_rows"]
+__all__ = ["NONCE", "PROMISES", "clean", "digest_again", "edit", "lossy", "make_run", "refused", "seal_rows"]
 
 NONCE = 0xFEED
 PROMISES = Promises(
@@ -197,3 +201,14 @@ def edit(path: Path, change: Callable[[Any], Any]) -> None:
     document = json.loads(path.read_text())
     change(document)
     _write(path, document)
+
+
+def refused(path: Path, *says: str) -> RunError:
+    """The judge refuses it, with these words, and leaves nothing that could be taken for a verdict."""
+    with pytest.raises(RunError) as caught:
+        judge_run(path, engine="python")
+    for words in says:
+        assert words in str(caught.value)
+    assert caught.value.remedy
+    assert not [name for name in OUTPUTS if (path / name).exists()]
+    return caught.value

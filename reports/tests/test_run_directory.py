@@ -6,67 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from fireassay.conformance.recorder import seal
 from fireassay.reports import sealed
 from fireassay.reports.files import RunError, read_json
-from fireassay.reports.judging import judge_run
-from fireassay.reports.run import OUTPUTS, open_run
-from fireassay.reports.tests.made_runs import clean, digest_again, edit, make_run
-from fireassay.spec.history.builder import HistoryBuilder
-from fireassay.spec.history.ops import Op
+from fireassay.reports.run import open_run
+from fireassay.reports.tests.made_runs import clean, digest_again, edit, make_run, refused
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run", [clean, clean])
-
-
-def refused(path: Path, *says: str) -> RunError:
-    """The judge refuses it, with these words, and leaves nothing that could be taken for a verdict."""
-    with pytest.raises(RunError) as caught:
-        judge_run(path, engine="python")
-    for words in says:
-        assert words in str(caught.value)
-    assert caught.value.remedy
-    assert not [name for name in OUTPUTS if (path / name).exists()]
-    return caught.value
-
-
-def test_the_readers_schema_is_the_writers() -> None:
-    assert sealed.SCHEMA.equals(seal.SCHEMA, check_metadata=False)
-    assert (sealed.SCHEMA_VERSION, sealed.METADATA_KEY) == (seal.SCHEMA_VERSION, seal.METADATA_KEY)
-    assert sealed._ROW_GROUP == seal.ROW_GROUP
-
-
-def test_a_whole_run_opens_with_every_row(run: Path) -> None:
-    found = open_run(run)
-    h = HistoryBuilder()
-    clean(h)
-    assert found.sealed is not None
-    assert [trial for trial, _ in found.sealed.trials()] == ["0001", "0002"]
-    for _, rows in found.sealed.trials():
-        assert rows == sorted(h.rows(), key=lambda row: _order(h, row.actor))
-    assert found.doubts == {}
-    assert found.notes == ()
-
-
-def _order(h: HistoryBuilder, actor: int) -> str:
-    known = h.build().actors[actor]
-    return f"{known.role}-{actor}"
-
-
-@pytest.mark.parametrize("rows_per_file", [1, 7, 29])
-def test_rows_are_the_same_however_they_are_cut_into_files(tmp_path: Path, rows_per_file: int) -> None:
-    one = open_run(make_run(tmp_path / "one", [clean, clean])).sealed
-    many = open_run(make_run(tmp_path / "many", [clean, clean], rows_per_file=rows_per_file)).sealed
-    assert one is not None
-    assert many is not None
-    assert len(many.parts) > 1
-    assert list(one.trials()) == list(many.trials())
 
 
 @pytest.mark.parametrize(
@@ -227,112 +177,6 @@ def test_extra_files_in_the_history_are_refused(run: Path, name: str) -> None:
     refused(run, "history")
 
 
-# -- the history itself
-
-
-def rewrite(run: Path, change: Callable[[Any], Any]) -> None:
-    path = run / "history" / "part-00000.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    digest_again(run)
-
-
-def test_parquet_of_somebody_else(run: Path) -> None:
-    rewrite(run, lambda table: pa.table({"a": [1, 2]}))
-    refused(run, "no sealed history")
-
-
-def test_another_version_of_history(run: Path) -> None:
-    rewrite(run, lambda table: table.replace_schema_metadata({seal.METADATA_KEY: b"2"}))
-    refused(run, "history schema b'2', can read 1")
-
-
-def test_other_columns(run: Path) -> None:
-    rewrite(run, lambda table: table.drop_columns(["digest"]))
-    refused(run, "other columns")
-
-
-def test_parquet_that_is_cut(run: Path) -> None:
-    path = run / "history" / "part-00000.parquet"
-    path.write_bytes(path.read_bytes()[:-20])
-    digest_again(run)
-    refused(run, "part-00000.parquet", "is not Parquet that can be read")
-
-
-def test_damage_inside_the_pages_is_no_crash(run: Path) -> None:
-    """Whatever the bytes say: an error, or rows that were accounted for; and the digest would have told."""
-    path = run / "history" / "part-00000.parquet"
-    whole = path.read_bytes()
-    for place in range(4, len(whole) - 8, max(1, len(whole) // 150)):
-        data = bytearray(whole)
-        data[place] ^= 0x55
-        path.write_bytes(data)
-        digest_again(run)
-        try:
-            found = open_run(run).sealed
-        except RunError:
-            continue
-        assert found is not None
-        assert sum(len(rows) for _, rows in found.trials()) == found.rows
-
-
-def test_rows_are_missing(run: Path) -> None:
-    rewrite(run, lambda table: table.slice(0, len(table) - 1))
-    refused(run, "rows, _actors.json says")
-
-
-def test_a_row_comes_twice(run: Path) -> None:
-    rewrite(run, lambda table: pa.concat_tables([table.slice(0, 2), table.slice(1, 1), table.slice(3)]))
-    refused(run, "not numbered one after the other")
-
-
-def test_a_recording_has_a_row_too_many_and_another_too_few(run: Path) -> None:
-    rewrite(run, lambda table: pa.concat_tables([table.slice(0, 1), table.slice(0, len(table) - 1)]))
-    refused(run, "has more rows than")
-
-
-def test_rows_of_another_recording(run: Path) -> None:
-    rewrite(run, lambda table: pa.concat_tables([table.slice(10), table.slice(0, 10)]))
-    refused(run, "stand where rows of")
-
-
-@pytest.mark.parametrize(("column", "value"), [("op", 99), ("op", 0), ("phase", 0), ("phase", 6)])
-def test_a_row_that_is_none(run: Path, column: str, value: int) -> None:
-    def spoil(table: Any) -> Any:
-        values = table.column(column).to_pylist()
-        values[3] = value
-        return table.set_column(table.column_names.index(column), table.schema.field(column), pa.array(values, pa.int16()))
-
-    rewrite(run, spoil)
-    refused(run, "row 3 of", "no history row")
-
-
-def test_a_part_is_missing(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", rows_per_file=7)
-    (run / "history" / "part-00001.parquet").unlink()
-    digest_again(run)
-    refused(run, "not all from part-00000.parquet on")
-
-
-def test_no_history_for_the_trials(run: Path) -> None:
-    for path in (run / "history").iterdir():
-        path.unlink()
-    digest_again(run)
-    refused(run, "history", "the manifest names 2 trials")
-
-
-def test_a_recording_of_another_run(run: Path) -> None:
-    edit(run / "history" / "_actors.json", lambda document: document["recordings"][0].update(nonce=1))
-    digest_again(run)
-    refused(run, "was recorded by another run (nonce 0x1)")
-
-
-def test_a_recording_of_no_trial(run: Path) -> None:
-    edit(run / "manifest.json", lambda document: document["trials"].pop())
-    edit(run / "faults.json", lambda document: document["faults"].pop())
-    digest_again(run)
-    refused(run, "0002", "no trial that the manifest names")
-
-
 # -- what is wrong with the documents
 
 
@@ -410,14 +254,3 @@ def _sealed(run: Path) -> sealed.Sealed:
     found = open_run(run).sealed
     assert found is not None
     return found
-
-
-def test_64_bit_fields_come_back_with_all_their_bits(tmp_path: Path) -> None:
-    high = (1 << 64) - 1
-
-    def story(h: HistoryBuilder) -> None:
-        h.event(Op.EXIT, seq=77, key=high, value=high - 8)
-
-    found = _sealed(make_run(tmp_path / "run", [story]))
-    ((_, (row,)),) = found.trials()
-    assert (row.key, row.value) == (high, high - 8)
