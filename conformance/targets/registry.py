@@ -1,0 +1,116 @@
+"""From a spec string to a Target. Nothing of a target is imported before it is asked for."""
+
+import difflib
+import importlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fireassay.conformance.coverage import GROUP
+from fireassay.conformance.targets.specs import TargetSpec, parse
+from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
+from fireassay.spec.ports import Target
+
+__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of"]
+
+Factory = Callable[[Path, Mapping[str, str]], Target]
+_MEMBERS = ("name", "promises", "digest", "capabilities", "open_writer", "open_reader")
+
+
+@dataclass(frozen=True, slots=True)
+class FailpointInfo:
+    """A place in a target where a fault can be planted; `kind` is the target's word, such as store or syscall."""
+
+    name: str
+    kind: str
+    what: str
+
+
+def known() -> tuple[str, ...]:
+    """Names that are registered here."""
+    return tuple(sorted(_entries()))
+
+
+def load(spec: str | TargetSpec, place: Path) -> Target:
+    """The target on that place, which is made where it is missing. HarnessError says what is wrong with the name or its options."""
+    found = parse(spec) if isinstance(spec, str) else spec
+    place.mkdir(parents=True, exist_ok=True)
+    if found.how == "driver":
+        from fireassay.conformance.driver.client import DriverTarget  # only where a driver is asked for
+
+        return DriverTarget(found.command, place)
+    _, make = _factory(found)
+    try:
+        target = make(place, found.options)
+    except (HarnessError, EnvironmentUnfit, TargetError):
+        raise
+    except Exception as error:
+        raise HarnessError(f"target {found.text!r} could not be made: {type(error).__name__}: {error}") from error
+    missing = [member for member in _MEMBERS if not hasattr(type(target), member) and member not in vars(target)]
+    if missing:
+        raise HarnessError(f"target {found.text!r}: what its factory made is no Target; it has no {', '.join(missing)}")
+    return target
+
+
+def pid_of(target: Target) -> int:
+    """The process in which the target's code runs from its next open on: a driver's own, else this one."""
+    pid: object = getattr(target, "pid", None)
+    return pid if isinstance(pid, int) else os.getpid()
+
+
+def failpoints(spec: str | TargetSpec) -> tuple[FailpointInfo, ...]:
+    """What the target's factory module offers; empty where it offers nothing, and always of a driver."""
+    offered = _offer(spec, "failpoints")
+    if offered is None:
+        return ()
+    rows: Sequence[tuple[str, object, str]] = offered()
+    return tuple(FailpointInfo(name, str(getattr(kind, "name", kind)).lower(), what) for name, kind, what in rows)
+
+
+def control_file(spec: str | TargetSpec, path: Path) -> AbstractContextManager[Any]:
+    """What arms the target's failpoints, from this process in another: arm, hits, fired, fired_pid."""
+    offered = _offer(spec, "control_file")
+    if offered is None:
+        text = spec if isinstance(spec, str) else spec.text
+        raise HarnessError(f"target {text!r} offers no control file for failpoints")
+    made: AbstractContextManager[Any] = offered(path)
+    return made
+
+
+def _offer(spec: str | TargetSpec, name: str) -> Callable[..., Any] | None:
+    found = parse(spec) if isinstance(spec, str) else spec
+    if found.how == "driver":
+        return None
+    offered: Callable[..., Any] | None = getattr(_factory(found)[0], name, None)
+    return offered
+
+
+def _entries() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
+
+
+def _factory(spec: TargetSpec) -> tuple[ModuleType, Factory]:
+    where = spec.name if spec.how == "factory" else _registered(spec)
+    module_name, _, function = where.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise HarnessError(f"target {spec.text!r}: {module_name} cannot be imported: {type(error).__name__}: {error}") from error
+    make: Factory | None = getattr(module, function, None)
+    if not callable(make):
+        raise HarnessError(f"target {spec.text!r}: {module_name} has no function {function}")
+    return module, make
+
+
+def _registered(spec: TargetSpec) -> str:
+    entries = _entries()
+    if spec.name in entries:
+        return entries[spec.name].value
+    close = difflib.get_close_matches(spec.name, entries, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(entries)) or 'none'}"
+    raise HarnessError(f"there is no target {spec.name!r}; {hint} A program is named by driver:COMMAND, a factory by py:module:function")
