@@ -51,7 +51,7 @@ def load(spec: str | TargetSpec, place: Path) -> Target:
         raise
     except Exception as error:
         raise HarnessError(f"target {found.text!r} could not be made: {type(error).__name__}: {error}") from error
-    missing = [member for member in _MEMBERS if not hasattr(type(target), member) and member not in vars(target)]
+    missing = [member for member in _MEMBERS if member not in dir(target)]
     if missing:
         raise HarnessError(f"target {found.text!r}: what its factory made is no Target; it has no {', '.join(missing)}")
     return target

@@ -75,7 +75,9 @@ def _options(text: str, query: str) -> Mapping[str, str]:
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True)
     except ValueError:
-        raise HarnessError(f"target {text!r}: options are written key=value, with & between them, not {query!r}") from None
+        pairs = []
+    if not pairs:
+        raise HarnessError(f"target {text!r}: options are written key=value, with & between them, not {query!r}")
     options = dict(pairs)
     if len(options) < len(pairs) or "" in options:
         raise HarnessError(f"target {text!r}: each option has a name, and is given once")
