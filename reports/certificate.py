@@ -25,8 +25,8 @@ MEMORY_MODEL = (
     "Thread sanitizers and model checkers speak for those."
 )
 FAILPOINT_BUILD = (
-    "Deaths at failpoints were shown on the build that carries failpoints. Its code is that of the release build but for the sites; the "
-    "release build itself was killed at random instants only."
+    "Deaths at failpoints need the build that carries failpoints. They speak for the release build as far as the two differ in nothing "
+    "but these sites."
 )
 _SHOWN = frozenset({Verdict.PASS, Verdict.TOLERATED})
 

@@ -4,17 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from fireassay.conformance.recorder import seal
+from fireassay.conformance.recorder.recorder import Actor, Recorder, Role
+from fireassay.conformance.recorder.recording import ROW_DTYPE, find_recordings, open_recording
 from fireassay.reports import sealed
 from fireassay.reports.files import RunError
 from fireassay.reports.run import open_run
 from fireassay.reports.tests.made_runs import clean, digest_again, edit, make_run, refused
 from fireassay.spec.history.builder import HistoryBuilder
-from fireassay.spec.history.ops import Op
+from fireassay.spec.history.ops import Op, Phase
 
 
 @pytest.fixture
@@ -168,3 +171,27 @@ def test_64_bit_fields_come_back_with_all_their_bits(tmp_path: Path) -> None:
     assert found is not None
     ((_, (row,)),) = found.trials()
     assert (row.key, row.value) == (high, high - 8)
+
+
+def test_what_the_recorder_sealed_is_read_with_its_actors(tmp_path: Path) -> None:
+    """The real recorder and the real seal, not the helper of these tests."""
+    for number, role in ((1, Role.HARNESS), (2, Role.PRODUCER), (3, Role.MEMBER)):
+        actor = Actor(actor=number, role=role, name=f"a{number}", pid=40 + number, incarnation=number, group=5)
+        with Recorder.open(tmp_path / f"0001-x-{number}", [actor], capacity=4, nonce=9, epsilon_ns=77) as recorder:
+            rows = np.zeros(3 * number, dtype=ROW_DTYPE)
+            rows["op"], rows["phase"], rows["actor"], rows["key"] = Op.HEARTBEAT, Phase.EVENT, number, (1 << 64) - number
+            assert recorder.put_many(rows) == len(rows)
+    out = seal.seal([open_recording(path) for path in find_recordings(tmp_path)], tmp_path / "history", rows_per_file=5)
+    found = sealed.open_sealed(out)
+    assert list(found.trials()) == [("0001", [row for _, _, row in seal.unseal(out)])]
+    assert [(each.name, each.rows, each.closed, each.lost, each.nonce, each.epsilon_ns) for each in found.recordings] == [
+        (f"0001-x-{number}", 3 * number, True, 0, 9, 77) for number in (1, 2, 3)
+    ]
+    actors = [each.actors[0] for each in found.recordings]
+    assert [(a.id, a.role, a.process, a.incarnation, a.group) for a in actors] == [
+        (1, "harness", 41, 1, 5),
+        (2, "producer", 42, 2, 5),
+        (3, "member", 43, 3, 5),
+    ]
+    assert len({a.domain for a in actors}) == 1
+    assert actors[0].domain.count("/") == 2
