@@ -32,7 +32,7 @@ def _files(pattern: str, base: Path = Path()) -> list[str]:
 
 def make(module: str, *macros: str, base: Path = Path()) -> FFI:
     """One variant of the core; the variants differ in macros only. Paths are relative, as an sdist needs them, unless a base is given."""
-    fragments = _files("*.cdef.h")
+    fragments = sorted(_files("*.cdef.h"), key=lambda path: (path.count("/"), path))  # a system's types rest on those of the core
     ffi = FFI()
     for fragment in fragments:
         text = (ROOT / fragment).read_text(encoding="utf-8")

@@ -32,6 +32,10 @@
     fa_persist_pwrite_all_at(FA_SITE(site), #site, fd, from, length, offset, err)
 /* All bytes or an error; a file that ends early is CORRUPT. */
 #define fa_persist_pread_all(site, fd, to, length, offset, err) fa_persist_pread_all_at(FA_SITE(site), #site, fd, to, length, offset, err)
+/* Bytes read, fewer than length only where the file ends, or status. */
+#define fa_persist_pread_upto(site, fd, to, length, offset, err) fa_persist_pread_upto_at(FA_SITE(site), #site, fd, to, length, offset, err)
+/* 0 also where the directory is there already. */
+#define fa_persist_mkdir(site, dirfd, path, mode, err) fa_persist_mkdir_at(FA_SITE(site), #site, dirfd, path, mode, err)
 /* Shared map of [offset, offset + length) in *map. */
 #define fa_persist_mmap(site, fd, offset, length, prot, map, err) fa_persist_mmap_at(FA_SITE(site), #site, fd, offset, length, prot, map, err)
 #define fa_persist_munmap(site, map, length, err) fa_persist_munmap_at(FA_SITE(site), #site, map, length, err)
@@ -144,6 +148,33 @@ FA_PERSIST_INLINE int fa_persist_pread_all_at(int id, const char *site, int fd, 
         offset += got;
     }
     return 0;
+}
+
+FA_PERSIST_INLINE ssize_t fa_persist_pread_upto_at(int id, const char *site, int fd, void *to, size_t length, off_t offset, fa_error *err)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t got;
+        FA_PERSIST_RETRY(id, got, pread(fd, (char *)to + done, length - done, offset + (off_t)done));
+        if (__builtin_expect(got == -1, 0)) {
+            return fa_persist_failed(err, errno, site, "pread", NULL);
+        }
+        if (got == 0) {
+            break;
+        }
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+static inline int fa_persist_raw_mkdir(int dirfd, const char *path, mode_t mode)
+{
+    return mkdirat(dirfd, path, mode) == -1 && errno != EEXIST ? -1 : 0;
+}
+
+FA_PERSIST_INLINE int fa_persist_mkdir_at(int id, const char *site, int dirfd, const char *path, mode_t mode, fa_error *err)
+{
+    FA_PERSIST_RETURN(id, site, "mkdir", path, fa_persist_raw_mkdir(dirfd, path, mode), err);
 }
 
 static inline int fa_persist_raw_mmap(int fd, off_t offset, size_t length, int prot, void **map)

@@ -48,8 +48,7 @@ NOT_IN_C = {
     "ombus.gap_response", "ombus.heartbeat",
     "ombus.wal_record", "ombus.wal_record_crc", "ombus.wal_insert", "ombus.wal_cancel", "ombus.wal_deactivate", "ombus.wal_activate",
     "ombus.wal_match",
-    "chronicle.message", "chronicle.reader_slot", "chronicle.reader_meta", "chronicle.writer_lock", "chronicle.index",
-    "chronicle.book_event", "chronicle.lease",
+    "chronicle.message", "chronicle.book_event", "chronicle.lease",
     "simplebus.record_with_topic", "simplebus.header_map", "simplebus.index_snapshot",
 }  # fmt: skip
 

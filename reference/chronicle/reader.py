@@ -1,0 +1,107 @@
+"""A reader of a queue, under a name that keeps its place."""
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fireassay.reference import core
+from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE
+
+__all__ = ["Batch", "Message", "Reader"]
+
+_SLICE_S = 0.05  # signals reach Python between slices of a wait
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    seq: int
+    timestamp_ns: int
+    type_id: int
+    flags: int
+    payload: bytes
+    next: tuple[int, int]  # (segment, offset) to commit when this message is done with
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    messages: tuple[Message, ...]
+    end: bool  # the reader stood at the end of the log
+
+
+class Reader:
+    """Resumes at its last commit, or starts at the oldest segment; used by one thread at a time."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], name: str, *, local_size: int = DEFAULT_SEGMENT_SIZE, variant: str | None = None
+    ) -> None:
+        self.path, self.name = Path(path), name
+        self._ffi, self._lib = core.load(variant)
+        self._err = self._ffi.new("fa_error *")
+        self._reader = self._ffi.new("chronicle_reader *")
+        self._count, self._end = self._ffi.new("size_t *"), self._ffi.new("int *")
+        self._room, self._limit = self._ffi.NULL, 0
+        self._open = False
+        if "\0" in name:
+            raise core.CoreError(-(core.ErrorClass.INVALID << 16), "chronicle_reader_open", "a reader's name holds no NUL")
+        self._check(self._lib.chronicle_reader_open(self._reader, os.fsencode(self.path), os.fsencode(name), local_size, self._err))
+        self._open = True
+        self.opened_at = int(self._reader.next_seq)  # the number of the first record it will read
+        self.was_reset = bool(self._reader.was_reset)
+        self.segment_size = int(self._reader.segment_size)
+
+    def read_batch(self, limit: int, wait_s: float = 0.0) -> Batch:
+        """At most `limit` messages; waits for the first one up to that time."""
+        if limit > self._limit:
+            self._room, self._limit = self._ffi.new("chronicle_record[]", limit), limit
+        deadline = time.monotonic() + wait_s
+        while True:
+            self._check(self._lib.chronicle_reader_read(self._reader, self._room, limit, self._count, self._end, self._err))
+            left = deadline - time.monotonic()
+            if self._count[0] or not self._end[0] or left <= 0:
+                break
+            self._lib.chronicle_reader_wait(self._reader, int(min(left, _SLICE_S) * 1e9))
+        return Batch(tuple(self._message(self._room[i]) for i in range(self._count[0])), bool(self._end[0]))
+
+    def commit(self, segment: int, offset: int) -> None:
+        """Everything before that place is done with; survives the death of this process."""
+        self._check(self._lib.chronicle_reader_commit(self._reader, segment, offset, self._err))
+
+    def writer_position(self) -> tuple[int, int]:
+        """(segment, offset) as the writer published them, read under the seqlock; a hint."""
+        segment, offset = self._ffi.new("uint32_t *"), self._ffi.new("uint64_t *")
+        self._check(self._lib.chronicle_reader_writer_position(self._reader, segment, offset, self._err))
+        return int(segment[0]), int(offset[0])
+
+    def writer_epoch(self) -> int:
+        return int(self._lib.chronicle_reader_writer_epoch(self._reader))
+
+    def writer_heartbeat_ns(self) -> int:
+        return int(self._lib.chronicle_reader_writer_heartbeat(self._reader))
+
+    def close(self) -> None:
+        """Its place stays. Twice is harmless."""
+        if self._open:
+            self._open = False
+            self._check(self._lib.chronicle_reader_close(self._reader, self._err))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _message(self, record: Any) -> Message:
+        return Message(
+            record.seq,
+            record.timestamp_ns,
+            record.type_id,
+            record.flags,
+            self._ffi.buffer(record.payload, record.length)[:],
+            (record.next_segment, record.next_offset),
+        )
+
+    def _check(self, status: int) -> Any:
+        return core.check(self._ffi, self._err, status)

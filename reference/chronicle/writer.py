@@ -1,0 +1,111 @@
+"""The one writer of a queue."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from fireassay.reference import core
+
+__all__ = ["DEFAULT_SEGMENT_SIZE", "HEARTBEAT_S", "PAD", "Appended", "Writer"]
+
+DEFAULT_SEGMENT_SIZE = 1 << 20
+HEARTBEAT_S = 0.25
+PAD = 0xFFFF
+
+
+class Appended(core.CoreError):
+    """A batch that ended in the middle: `seqs` are in the queue, of the others there is no trace."""
+
+    def __init__(self, error: core.CoreError, seqs: tuple[int, ...]) -> None:
+        super().__init__(-error.status, error.where, error.message)
+        self.seqs = seqs
+
+
+class Writer:
+    """Makes the queue or takes it over; used by one thread at a time. Its heartbeat goes on while it is idle."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        segment_size: int = DEFAULT_SEGMENT_SIZE,
+        *,
+        heartbeat_s: float = HEARTBEAT_S,
+        variant: str | None = None,
+    ) -> None:
+        self.path = Path(path)
+        self._ffi, self._lib = core.load(variant)
+        self._err = self._ffi.new("fa_error *")
+        self._writer = self._ffi.new("chronicle_writer *")
+        self._open = False
+        self._stop = threading.Event()
+        self._heart: threading.Thread | None = None
+        self._check(self._lib.chronicle_writer_open(self._writer, os.fsencode(self.path), segment_size, self._err))
+        self._open = True
+        self.segment_size = int(self._writer.segment_size)
+        self.max_payload = int(self._lib.chronicle_writer_max_payload(self._writer))
+        self.epoch = int(self._writer.epoch)
+        self.opened_at = self.next_seq
+        if heartbeat_s > 0:
+            self._heart = threading.Thread(target=self._beat, args=(heartbeat_s,), name="chronicle-heartbeat", daemon=True)
+            self._heart.start()
+
+    @property
+    def next_seq(self) -> int:
+        """The number that the next record gets."""
+        return int(self._writer.next_seq)
+
+    def append(self, payload: bytes, type_id: int = 0, flags: int = 0) -> int:
+        """The record's number; it is visible now and survives the death of this process."""
+        seq = self._ffi.new("uint64_t *")
+        self._check(self._lib.chronicle_writer_append(self._writer, type_id, flags, payload, len(payload), seq, self._err))
+        return int(seq[0])
+
+    def append_batch(self, payloads: Sequence[bytes], type_id: int = 0, flags: int = 0) -> tuple[int, ...]:
+        """Their numbers, in order; Appended where the batch ended in the middle."""
+        count = len(payloads)
+        seqs, done = self._ffi.new("uint64_t[]", count), self._ffi.new("size_t *")
+        lengths = self._ffi.new("uint64_t[]", [len(payload) for payload in payloads])
+        joined = b"".join(payloads)
+        status = self._lib.chronicle_writer_append_batch(self._writer, type_id, flags, joined, lengths, count, seqs, done, self._err)
+        written = tuple(self._ffi.unpack(seqs, done[0])) if done[0] else ()
+        if status == 0:
+            return written
+        try:
+            core.check(self._ffi, self._err, status)
+        except core.CoreError as error:
+            raise Appended(error, written) from error
+        raise AssertionError(status)
+
+    def flush_sync(self) -> None:
+        """Everything appended so far, by earlier writers too, survives power loss."""
+        self._check(self._lib.chronicle_writer_flush_sync(self._writer, self._err))
+
+    def heartbeat(self) -> None:
+        if self._open:
+            self._lib.chronicle_writer_heartbeat(self._writer)
+
+    def close(self) -> None:
+        """Twice is harmless."""
+        if not self._open:
+            return
+        self._stop.set()
+        if self._heart is not None:
+            self._heart.join()
+        self._open = False
+        self._check(self._lib.chronicle_writer_close(self._writer, self._err))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _beat(self, interval_s: float) -> None:
+        while not self._stop.wait(interval_s):
+            self._lib.chronicle_writer_heartbeat(self._writer)
+
+    def _check(self, status: int) -> Any:
+        return core.check(self._ffi, self._err, status)

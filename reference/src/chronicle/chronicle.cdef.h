@@ -1,0 +1,48 @@
+/* For cffi; see chronicle.h. */
+typedef struct chronicle_writer {
+    uint64_t offset;
+    uint64_t next_seq;
+    uint64_t segment_size;
+    uint64_t epoch;
+    uint64_t rolls;
+    uint32_t unsynced;
+    ...;
+} chronicle_writer;
+
+typedef struct chronicle_record {
+    const void *payload;
+    uint64_t seq;
+    uint64_t timestamp_ns;
+    uint64_t next_offset;
+    uint32_t next_segment;
+    uint32_t length;
+    uint16_t type_id;
+    uint16_t flags;
+} chronicle_record;
+
+typedef struct chronicle_reader {
+    uint64_t offset;
+    uint64_t segment_size;
+    uint64_t next_seq;
+    uint32_t was_reset;
+    ...;
+} chronicle_reader;
+
+int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err);
+uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
+int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payload, size_t length, uint64_t *seq,
+                            fa_error *err);
+int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payloads, const uint64_t *lengths,
+                                  size_t count, uint64_t *seqs, size_t *done, fa_error *err);
+int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
+void chronicle_writer_heartbeat(chronicle_writer *writer);
+int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
+
+int chronicle_reader_open(chronicle_reader *reader, const char *path, const char *name, uint64_t local_size, fa_error *err);
+int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err);
+int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns);
+int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
+int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
+uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);
+uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader);
+int chronicle_reader_close(chronicle_reader *reader, fa_error *err);

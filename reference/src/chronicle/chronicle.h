@@ -1,0 +1,8 @@
+/* chronicle: an mmap queue with one writer, many readers, segments and recovery. */
+#ifndef CHRONICLE_H
+#define CHRONICLE_H
+
+#include "chronicle/chronicle_reader.h"
+#include "chronicle/chronicle_writer.h"
+
+#endif

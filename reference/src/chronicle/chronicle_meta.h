@@ -1,0 +1,37 @@
+/*
+ * readers/NAME.meta: where a reader goes on, 128 bytes in two slots of 64.
+ *
+ *  0 generation u64 | 8 segment u32 | 12 zero u32 | 16 offset u64 | 24 heartbeat_ns u64 | 32 pid u64 | 40 zero | 60 crc32 of 0-59
+ *
+ * A slot is valid if and only if its CRC and its zeros hold and its offset is a multiple of 64; the valid one of the higher
+ * generation counts. Slots are written in turn, so that the one that counted is whole while the other changes.
+ */
+#ifndef CHRONICLE_META_H
+#define CHRONICLE_META_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fa_error.h"
+#include "layout/chronicle.h"
+
+#define CHRONICLE_META_DIRECTORY "readers"
+#define CHRONICLE_META_NAME_MAX 200u
+
+typedef struct chronicle_meta {
+    chronicle_reader_meta *map; /* NULL while nothing is mapped */
+    uint64_t generation;        /* of the slot that counts */
+} chronicle_meta;
+
+/* INVALID unless NAME.meta is a plain, visible name within the directory. */
+int chronicle_meta_check_name(const char *name, fa_error *err);
+
+/* *found: the committed position of that name; without one nothing is made. CORRUPT where both slots were written and neither holds. */
+int chronicle_meta_open(int dirfd, const char *name, chronicle_meta *meta, uint32_t *segment, uint64_t *offset, bool *found, fa_error *err);
+/* The first position of a new reader; the file is whole when it gets its name. */
+int chronicle_meta_create(int dirfd, const char *name, uint32_t segment, uint64_t offset, fa_error *err);
+/* Survives the death of the process as soon as it returns. */
+void chronicle_meta_commit(chronicle_meta *meta, uint32_t segment, uint64_t offset);
+int chronicle_meta_close(chronicle_meta *meta, fa_error *err);
+
+#endif

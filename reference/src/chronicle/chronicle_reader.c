@@ -1,0 +1,299 @@
+#include "chronicle/chronicle_reader.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "chronicle/chronicle_clock.h"
+#include "fa_atomics.h"
+#include "fa_persist.h"
+
+#define CHRONICLE_READER_SPIN_NS 20000u
+#define CHRONICLE_READER_PAUSE_MIN_NS 20000u
+#define CHRONICLE_READER_PAUSE_MAX_NS 1000000u
+
+static bool chronicle_reader_at_boundary(const chronicle_reader *reader)
+{
+    return reader->offset + CHRONICLE_RECORD_HEADER > reader->segment_size;
+}
+
+/* Steps over valid records up to the offset, or as far as they go. *seq becomes that of the record that follows, if any told it. */
+static uint64_t chronicle_reader_step_to(unsigned char *map, uint64_t size, uint64_t target, uint64_t *seq)
+{
+    uint64_t offset = CHRONICLE_RECORD_FIRST;
+    chronicle_message_header header;
+    while (offset < target && offset + CHRONICLE_RECORD_HEADER <= size &&
+           chronicle_record_look(map, offset, size, &header) == CHRONICLE_RECORD_PRESENT) {
+        *seq = header.type_id == CHRONICLE_TYPE_PAD ? header.seq : header.seq + 1;
+        offset += chronicle_record_span(chronicle_record_length(header.commit_len));
+    }
+    return offset;
+}
+
+/* A committed position is a place between records; one that is none any more was cut off by recovery after power loss. */
+static void chronicle_reader_settle(chronicle_reader *reader, uint64_t wanted)
+{
+    chronicle_message_header header;
+    uint64_t seq = UINT64_MAX;
+    reader->offset = chronicle_reader_step_to(reader->segment.map, reader->segment_size, wanted, &seq);
+    reader->was_reset |= reader->offset != wanted;
+    if (!chronicle_reader_at_boundary(reader) &&
+        chronicle_record_look(reader->segment.map, reader->offset, reader->segment_size, &header) == CHRONICLE_RECORD_PRESENT) {
+        seq = header.seq; /* of a PAD too: the record that follows it */
+    }
+    if (seq == UINT64_MAX && reader->segment.id > 0) { /* nothing here yet: the segment before ends with a record or a PAD */
+        chronicle_segment before = {.fd = -1};
+        if (chronicle_segment_map(reader->dirfd, reader->segment.id - 1, reader->segment_size, false, &before, NULL) == 0) {
+            (void)chronicle_reader_step_to(before.map, reader->segment_size, reader->segment_size, &seq);
+            (void)chronicle_segment_unmap(&before, NULL);
+        }
+    }
+    reader->next_seq = seq == UINT64_MAX ? 0 : seq;
+}
+
+static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa_error *err)
+{
+    chronicle_segment_range range;
+    uint32_t segment = 0;
+    uint64_t offset = CHRONICLE_RECORD_FIRST;
+    bool resumed = false;
+    int status = chronicle_meta_open(reader->dirfd, name, &reader->meta, &segment, &offset, &resumed, err);
+    if (status == 0) {
+        status = chronicle_segment_list(reader->dirfd, &range, err);
+    }
+    if (status != 0) {
+        return status;
+    }
+    if (!range.any) {
+        return fa_fail(err, FA_MISSING, 0, "chronicle_reader_open", "the queue has no segment");
+    }
+    if (resumed && segment < range.oldest) {
+        return fa_fail(err, FA_MISSING, 0, "chronicle_reader_open", "SegmentMissing: %s was committed to segment %u, the oldest is %u", name,
+                       segment, range.oldest);
+    }
+    if (!resumed) {
+        segment = range.oldest;
+    } else if (segment > range.latest || offset < CHRONICLE_RECORD_FIRST || offset > reader->segment_size) {
+        reader->was_reset = 1;
+        segment = segment > range.latest ? range.latest : segment;
+        offset = reader->segment_size;
+    }
+    status = chronicle_segment_map(reader->dirfd, segment, reader->segment_size, false, &reader->segment, err);
+    if (status != 0) {
+        return status;
+    }
+    chronicle_reader_settle(reader, offset);
+    if (resumed) {
+        return 0;
+    }
+    status = chronicle_meta_create(reader->dirfd, name, segment, reader->offset, err);
+    return status != 0 ? status : chronicle_meta_open(reader->dirfd, name, &reader->meta, &segment, &offset, &resumed, err);
+}
+
+int chronicle_reader_open(chronicle_reader *reader, const char *path, const char *name, uint64_t local_size, fa_error *err)
+{
+    *reader = (chronicle_reader){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1};
+    int status = chronicle_meta_check_name(name, err);
+    if (status != 0) {
+        return status;
+    }
+    reader->dirfd = fa_persist_open(chronicle_reader_queue, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, err);
+    if (reader->dirfd < 0) {
+        return reader->dirfd;
+    }
+    status = chronicle_control_attach(reader->dirfd, false, &reader->control, err);
+    if (status == 0) {
+        reader->segment_size = FA_MUTANT(chronicle_size_local) ? local_size : FA_LOAD_RELAXED(&reader->control.block->segment_size);
+        status = chronicle_reader_place(reader, name, err);
+    }
+    if (status != 0) {
+        (void)chronicle_reader_close(reader, NULL);
+    }
+    return status;
+}
+
+static bool chronicle_reader_next_exists(const chronicle_reader *reader)
+{
+    char name[CHRONICLE_SEGMENT_NAME];
+    chronicle_segment_name(name, reader->segment.id + 1, "");
+    return faccessat(reader->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* 1: the reader stands at the start of that segment. 0: it is not there yet. */
+static int chronicle_reader_enter(chronicle_reader *reader, uint32_t id, fa_error *err)
+{
+    chronicle_segment next = {.fd = -1};
+    const int status = chronicle_segment_map(reader->dirfd, id, reader->segment_size, false, &next, err);
+    if (status != 0) {
+        return fa_error_class_in(status) == FA_MISSING ? 0 : status;
+    }
+    const int unmapped = chronicle_segment_unmap(&reader->segment, err);
+    reader->segment = next;
+    reader->offset = CHRONICLE_RECORD_FIRST;
+    return unmapped != 0 ? unmapped : 1;
+}
+
+/* What is read where nothing is committed: the end (0), a segment further on (1), or a rest that nobody will ever fill. */
+static int chronicle_reader_idle(chronicle_reader *reader, fa_error *err)
+{
+    if (FA_MUTANT(chronicle_seal_ignored) && chronicle_reader_next_exists(reader)) {
+        return chronicle_reader_enter(reader, reader->segment.id + 1, err);
+    }
+    if (!chronicle_segment_sealed(&reader->segment)) {
+        return 0;
+    }
+    if (chronicle_reader_at_boundary(reader)) {
+        return chronicle_reader_enter(reader, reader->segment.id + 1, err);
+    }
+    /* Pairs with the release of the commit words; PAD comes before SEALED, so what is not there now never comes. */
+    if (FA_LOAD_ACQUIRE(&chronicle_record_at(reader->segment.map, reader->offset)->commit_len) != 0) {
+        return 1;
+    }
+    return fa_fail(err, FA_CORRUPT, 0, "chronicle_reader_read", "segment %u is sealed and has no record at %llu", reader->segment.id,
+                   (unsigned long long)reader->offset);
+}
+
+static void chronicle_reader_give(const chronicle_reader *reader, const chronicle_message_header *header, uint64_t next, chronicle_record *out)
+{
+    *out = (chronicle_record){.payload = reader->segment.map + reader->offset + CHRONICLE_RECORD_HEADER,
+                              .seq = header->seq,
+                              .timestamp_ns = header->timestamp_ns,
+                              .next_offset = next,
+                              .next_segment = reader->segment.id,
+                              .length = chronicle_record_length(header->commit_len),
+                              .type_id = header->type_id,
+                              .flags = header->flags};
+}
+
+/* Leaves the records of this segment unread, as the mutant does. */
+static int chronicle_reader_follow_hint(chronicle_reader *reader, fa_error *err)
+{
+    const uint32_t hint = FA_LOAD_RELAXED(&reader->control.block->current_segment);
+    return hint > reader->segment.id ? chronicle_reader_enter(reader, hint, err) : 0;
+}
+
+int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err)
+{
+    chronicle_message_header header;
+    *count = 0;
+    *end = 0;
+    if (reader->segment.map == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_read", "the reader is closed");
+    }
+    if (FA_MUTANT(chronicle_hint_followed)) {
+        const int status = chronicle_reader_follow_hint(reader, err);
+        if (status < 0) {
+            return status;
+        }
+    }
+    while (*count < limit) {
+        const int state = chronicle_reader_at_boundary(reader)
+                              ? CHRONICLE_RECORD_ABSENT
+                              : chronicle_record_look(reader->segment.map, reader->offset, reader->segment_size, &header);
+        if (__builtin_expect(state != CHRONICLE_RECORD_PRESENT, 0)) {
+            if (*count > 0) {
+                return 0; /* the maps of these records stay until the next call, which says what is here */
+            }
+            if (state == CHRONICLE_RECORD_BAD) {
+                return fa_fail(err, FA_CORRUPT, 0, "chronicle_reader_read", "segment %u holds no record at %llu that can be trusted",
+                               reader->segment.id, (unsigned long long)reader->offset);
+            }
+            const int moved = chronicle_reader_idle(reader, err);
+            if (moved <= 0) {
+                *end = moved == 0;
+                return moved;
+            }
+            continue;
+        }
+        const uint64_t next = reader->offset + chronicle_record_span(chronicle_record_length(header.commit_len));
+        if (header.type_id != CHRONICLE_TYPE_PAD || FA_MUTANT(chronicle_pad_surfaces)) {
+            chronicle_reader_give(reader, &header, next, &records[(*count)++]);
+        }
+        reader->offset = next;
+    }
+    return 0;
+}
+
+/* Whether a read would do more than say END. */
+static bool chronicle_reader_ready(const chronicle_reader *reader)
+{
+    if (reader->segment.map == NULL || FA_MUTANT(chronicle_hint_followed) || FA_MUTANT(chronicle_seal_ignored)) {
+        return true;
+    }
+    if (!chronicle_reader_at_boundary(reader) &&
+        FA_LOAD_ACQUIRE(&chronicle_record_at(reader->segment.map, reader->offset)->commit_len) != 0) {
+        return true; /* pairs with the release of the commit word; chronicle_record_look acquires it again */
+    }
+    return chronicle_segment_sealed(&reader->segment) && chronicle_reader_next_exists(reader);
+}
+
+int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns)
+{
+    const uint64_t start = chronicle_clock_monotonic_ns();
+    uint64_t pause = CHRONICLE_READER_PAUSE_MIN_NS;
+    for (;;) {
+        if (chronicle_reader_ready(reader)) {
+            return 1;
+        }
+        const uint64_t elapsed = chronicle_clock_monotonic_ns() - start;
+        if (elapsed >= timeout_ns) {
+            return 0;
+        }
+        if (elapsed < CHRONICLE_READER_SPIN_NS) {
+            fa_atomics_cpu_relax();
+            continue;
+        }
+        chronicle_clock_pause(pause < timeout_ns - elapsed ? pause : timeout_ns - elapsed);
+        pause = pause < CHRONICLE_READER_PAUSE_MAX_NS / 2 ? pause * 2 : CHRONICLE_READER_PAUSE_MAX_NS;
+    }
+}
+
+int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err)
+{
+    if (reader->meta.map == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_commit", "the reader is closed");
+    }
+    if (offset % CHRONICLE_RECORD_ALIGN != 0 || offset < CHRONICLE_RECORD_FIRST || offset > reader->segment_size ||
+        segment > reader->segment.id) {
+        return fa_fail(err, FA_INVALID, 0, "chronicle_reader_commit", "(%u, %llu) is no place that this reader has come to", segment,
+                       (unsigned long long)offset);
+    }
+    if (FA_MUTANT(chronicle_cursor_ahead) && segment == reader->segment.id && offset + CHRONICLE_RECORD_HEADER <= reader->segment_size) {
+        chronicle_message_header header;
+        if (chronicle_record_look(reader->segment.map, offset, reader->segment_size, &header) == CHRONICLE_RECORD_PRESENT) {
+            offset += chronicle_record_span(chronicle_record_length(header.commit_len));
+        }
+    }
+    chronicle_meta_commit(&reader->meta, segment, offset);
+    return 0;
+}
+
+int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err)
+{
+    if (reader->control.block == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_writer_position", "the reader is closed");
+    }
+    return chronicle_control_position(reader->control.block, segment, offset, err);
+}
+
+uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader)
+{
+    return reader->control.block == NULL ? 0 : FA_LOAD_RELAXED(&reader->control.block->writer_epoch);
+}
+
+uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader)
+{
+    return reader->control.block == NULL ? 0 : FA_LOAD_RELAXED(&reader->control.block->writer_heartbeat_ns);
+}
+
+int chronicle_reader_close(chronicle_reader *reader, fa_error *err)
+{
+    int status = chronicle_segment_unmap(&reader->segment, err);
+    const int detached = chronicle_control_detach(&reader->control, status == 0 ? err : NULL);
+    status = status != 0 ? status : detached;
+    const int closed = chronicle_meta_close(&reader->meta, status == 0 ? err : NULL);
+    if (reader->dirfd >= 0) {
+        (void)close(reader->dirfd);
+        reader->dirfd = -1;
+    }
+    return status != 0 ? status : closed;
+}

@@ -1,0 +1,330 @@
+#include "chronicle/chronicle_writer.h"
+
+#include <stdbool.h>
+
+#include "chronicle/chronicle_clock.h"
+#include "chronicle/chronicle_index.h"
+#include "chronicle/chronicle_lock.h"
+#include "chronicle/chronicle_record.h"
+#include "chronicle/chronicle_recovery.h"
+#include "fa_atomics.h"
+#include "fa_persist.h"
+
+/* Segment 0 and then control.meta, each durable before the next: whoever sees control.meta finds a segment. */
+static int chronicle_writer_create(chronicle_writer *writer, uint64_t segment_size, fa_error *err)
+{
+    chronicle_segment_range range;
+    chronicle_segment blank = {.fd = -1};
+    int status = chronicle_segment_list(writer->dirfd, &range, err);
+    if (status != 0) {
+        return status;
+    }
+    if (range.any) { /* a creation that was killed left at most an empty segment 0 */
+        if (range.latest > 0 || chronicle_segment_map(writer->dirfd, 0, segment_size, true, &blank, NULL) != 0 ||
+            FA_LOAD_RELAXED(&chronicle_record_at(blank.map, CHRONICLE_RECORD_FIRST)->commit_len) != 0) {
+            (void)chronicle_segment_unmap(&blank, NULL);
+            return fa_fail(err, FA_CORRUPT, 0, "chronicle_writer_open", "there are segments and no control.meta to say what they are");
+        }
+        (void)chronicle_segment_unmap(&blank, NULL);
+    }
+    if (FA_MUTANT(chronicle_control_first)) {
+        status = chronicle_control_create(writer->dirfd, segment_size, err);
+        chronicle_clock_pause(200 * CHRONICLE_MILLISECOND);
+        return status != 0 ? status
+                           : chronicle_segment_create(writer->dirfd, 0, segment_size, CHRONICLE_SEGMENT_EMPTY, 0, true, err);
+    }
+    if ((status = chronicle_segment_create(writer->dirfd, 0, segment_size, CHRONICLE_SEGMENT_EMPTY, 0, true, err)) != 0 ||
+        (status = chronicle_control_create(writer->dirfd, segment_size, err)) != 0 ||
+        (status = fa_persist_fsync_dir(chronicle_create_fsync_dir, writer->dirfd, err)) != 0) {
+        return status;
+    }
+    const int parent = fa_persist_open(chronicle_create_parent, writer->dirfd, "..", O_RDONLY | O_DIRECTORY, 0, err);
+    if (parent < 0) {
+        return parent;
+    }
+    status = fa_persist_fsync_dir(chronicle_create_fsync_parent, parent, err); /* the queue's own name */
+    (void)close(parent);
+    return status;
+}
+
+static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_size, fa_error *err)
+{
+    chronicle_recovery found = {0};
+    int status = chronicle_control_attach(writer->dirfd, true, &writer->control, err);
+    const bool fresh = status != 0 && fa_error_class_in(status) == FA_MISSING;
+    if (fresh) {
+        status = chronicle_writer_create(writer, segment_size, err);
+        if (status == 0) {
+            status = chronicle_control_attach(writer->dirfd, true, &writer->control, err);
+        }
+    }
+    if (status != 0) {
+        return status;
+    }
+    chronicle_control_block *block = writer->control.block;
+    writer->segment_size = FA_MUTANT(chronicle_size_local) ? segment_size : FA_LOAD_RELAXED(&block->segment_size);
+    writer->epoch = FA_LOAD_RELAXED(&block->writer_epoch) + 1;
+    status = chronicle_lock_sign(writer->lock, writer->epoch, err);
+    if (status == 0 && !fresh) {
+        chronicle_control_repair(block);
+        status = chronicle_recovery_run(writer->dirfd, writer->segment_size, &found, err);
+    }
+    if (status == 0) {
+        status = chronicle_segment_map(writer->dirfd, found.next, writer->segment_size, true, &writer->segment, err);
+    }
+    if (status != 0) {
+        return status;
+    }
+    writer->offset = CHRONICLE_RECORD_FIRST;
+    writer->next_seq = found.next_seq;
+    writer->unsynced = found.unsynced;
+    writer->names_unsynced = 1;
+    writer->notify = FA_LOAD_RELAXED(&block->notify_seq);
+    chronicle_control_publish(block, writer->segment.id, writer->offset);
+    FA_STORE_RELAXED(chronicle_epoch, &block->writer_epoch, writer->epoch); /* a number for diagnosis; orders nothing */
+    chronicle_writer_heartbeat(writer);
+    return 0;
+}
+
+int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err)
+{
+    *writer = (chronicle_writer){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1, .lock = -1, .index = -1};
+    if (!chronicle_segment_size_valid(segment_size)) {
+        return fa_fail(err, FA_INVALID, 0, "chronicle_writer_open", "a segment size of %llu is not a multiple of 64 from 128 to 4 GiB",
+                       (unsigned long long)segment_size);
+    }
+    int status = fa_persist_mkdir(chronicle_queue_mkdir, AT_FDCWD, path, 0755, err);
+    if (status == 0) {
+        writer->dirfd = fa_persist_open(chronicle_queue_open, AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0, err);
+        status = writer->dirfd < 0 ? writer->dirfd : 0;
+    }
+    if (status == 0) {
+        writer->lock = chronicle_lock_acquire(writer->dirfd, err);
+        status = writer->lock < 0 ? writer->lock : 0;
+    }
+    if (status == 0) {
+        status = chronicle_writer_begin(writer, segment_size, err);
+    }
+    if (status != 0) {
+        (void)chronicle_writer_close(writer, NULL);
+    }
+    return status;
+}
+
+uint64_t chronicle_writer_max_payload(const chronicle_writer *writer)
+{
+    return writer->segment_size - CHRONICLE_RECORD_FIRST - CHRONICLE_RECORD_HEADER;
+}
+
+static void chronicle_writer_notify(chronicle_writer *writer)
+{
+    /* Nobody sleeps on it yet; who polls it finds the records behind it by acquire of their commit words. */
+    FA_STORE_RELAXED(chronicle_notify, &writer->control.block->notify_seq, ++writer->notify);
+}
+
+/* The record fits into the current segment. */
+static inline void chronicle_writer_put(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, uint32_t length,
+                                        uint64_t timestamp_ns)
+{
+    const uint32_t commit = chronicle_record_commit_word(length);
+    chronicle_message_header header = {
+        .commit_len = commit, .seq = writer->next_seq, .timestamp_ns = timestamp_ns, .type_id = type_id, .flags = flags};
+    chronicle_message_header *at = chronicle_record_at(writer->segment.map, writer->offset);
+    if (FA_MUTANT(chronicle_header_swapped)) {
+        header.seq = timestamp_ns;
+        header.timestamp_ns = writer->next_seq;
+    }
+    header.reserved = chronicle_record_sum(&header, payload, length);
+    writer->offset += chronicle_record_span(length);
+    FA_STORE_RELAXED(chronicle_reserve, &writer->control.block->write_offset, writer->offset); /* a hint, see chronicle_control.h */
+    chronicle_record_put_header(at, &header);
+    if (FA_MUTANT(chronicle_commit_first)) {
+        FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit);
+        chronicle_clock_pause(CHRONICLE_MILLISECOND / 5);
+    }
+    if (length > 0) {
+        FA_COPY(chronicle_payload, (unsigned char *)at + CHRONICLE_RECORD_HEADER, payload, length);
+    }
+    if (!FA_MUTANT(chronicle_commit_first)) {
+        FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit); /* pairs with the acquire in chronicle_record_look */
+    }
+    writer->next_seq++;
+}
+
+/* The mutant's own: the last record of the segment being left, once more in the next. */
+static void chronicle_writer_again(chronicle_writer *writer, chronicle_segment *old, uint64_t end)
+{
+    chronicle_message_header header;
+    uint64_t offset = CHRONICLE_RECORD_FIRST, last = 0;
+    while (offset < end && chronicle_record_look(old->map, offset, old->size, &header) == CHRONICLE_RECORD_PRESENT) {
+        last = header.type_id == CHRONICLE_TYPE_PAD ? last : offset;
+        offset += chronicle_record_span(chronicle_record_length(header.commit_len));
+    }
+    if (last != 0 && chronicle_record_look(old->map, last, old->size, &header) == CHRONICLE_RECORD_PRESENT) {
+        chronicle_writer_put(writer, header.type_id, header.flags, old->map + last + CHRONICLE_RECORD_HEADER,
+                             chronicle_record_length(header.commit_len), header.timestamp_ns);
+    }
+}
+
+/*
+ * The next segment is made and mapped first, so that an error leaves everything as it was; then it is published, the rest of
+ * the old one padded, and the old one sealed: a reader never stands in an unused rest.
+ */
+static int chronicle_writer_roll(chronicle_writer *writer, fa_error *err)
+{
+    chronicle_segment next = {.fd = -1}, old = writer->segment;
+    const uint64_t end = writer->offset;
+    int status = chronicle_segment_create(writer->dirfd, old.id + 1, writer->segment_size, CHRONICLE_SEGMENT_EMPTY, 0, false, err);
+    if (status == 0) {
+        status = chronicle_segment_map(writer->dirfd, old.id + 1, writer->segment_size, true, &next, err);
+    }
+    if (status != 0) {
+        return status;
+    }
+    writer->segment = next;
+    writer->offset = CHRONICLE_RECORD_FIRST;
+    writer->names_unsynced = 1;
+    writer->rolls++;
+    chronicle_control_publish(writer->control.block, next.id, writer->offset);
+    if (!FA_MUTANT(chronicle_roll_unpadded)) {
+        chronicle_record_pad(old.map, end, old.size, writer->next_seq);
+    }
+    chronicle_segment_seal(&old);
+    (void)fa_persist_msync(chronicle_seal_msync, old.map, CHRONICLE_RECORD_FIRST, MS_ASYNC, NULL); /* best effort: a flush does it for sure */
+    if (FA_MUTANT(chronicle_roll_duplicates)) {
+        chronicle_writer_again(writer, &old, end);
+    }
+    (void)chronicle_segment_unmap(&old, NULL); /* the roll is done; a map that stays costs address space only */
+    return 0;
+}
+
+/* Room for the record, or an error that has changed nothing. */
+static inline int chronicle_writer_reserve(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
+{
+    if (__builtin_expect(type_id == CHRONICLE_TYPE_PAD && !FA_MUTANT(chronicle_pad_accepted), 0)) {
+        return fa_fail(err, FA_INVALID, 0, "chronicle_writer_append", "type 0xFFFF is padding and cannot be appended");
+    }
+    if (__builtin_expect(writer->segment.map == NULL, 0)) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_append", "the writer is closed");
+    }
+    if (__builtin_expect(length > chronicle_writer_max_payload(writer), 0)) {
+        return fa_fail(err, FA_TOO_LARGE, 0, "chronicle_writer_append", "PayloadTooLarge: %llu bytes, a segment of this queue holds %llu",
+                       (unsigned long long)length, (unsigned long long)chronicle_writer_max_payload(writer));
+    }
+    if (__builtin_expect(writer->offset + chronicle_record_span(length) > writer->segment_size, 0)) {
+        const int status = chronicle_writer_roll(writer, err);
+        if (status == 0 && FA_MUTANT(chronicle_roll_duplicates) && writer->offset + chronicle_record_span(length) > writer->segment_size) {
+            return chronicle_writer_roll(writer, err);
+        }
+        return status;
+    }
+    return 0;
+}
+
+int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, size_t length, uint64_t *seq,
+                            fa_error *err)
+{
+    const uint64_t rolls = writer->rolls;
+    const int status = chronicle_writer_reserve(writer, type_id, length, err);
+    if (__builtin_expect(status != 0, 0)) {
+        return status;
+    }
+    *seq = writer->next_seq;
+    if (FA_MUTANT(chronicle_roll_drops) && writer->rolls != rolls) {
+        writer->next_seq++;
+        return 0;
+    }
+    chronicle_writer_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_clock_wall_ns());
+    chronicle_writer_notify(writer);
+    return 0;
+}
+
+int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payloads, const uint64_t *lengths,
+                                  size_t count, uint64_t *seqs, size_t *done, fa_error *err)
+{
+    const unsigned char *next = payloads;
+    const uint64_t now = chronicle_clock_wall_ns();
+    int status = 0;
+    for (*done = 0; *done < count; next += lengths[*done], (*done)++) {
+        const uint64_t rolls = writer->rolls;
+        status = chronicle_writer_reserve(writer, type_id, lengths[*done], err);
+        if (__builtin_expect(status != 0, 0)) {
+            break;
+        }
+        seqs[*done] = writer->next_seq;
+        if (FA_MUTANT(chronicle_roll_drops) && writer->rolls != rolls) {
+            writer->next_seq++;
+            continue;
+        }
+        chronicle_writer_put(writer, type_id, flags, next, (uint32_t)lengths[*done], now);
+    }
+    if (*done > 0) {
+        chronicle_writer_notify(writer);
+    }
+    return status;
+}
+
+void chronicle_writer_heartbeat(chronicle_writer *writer)
+{
+    if (writer->control.block == NULL) {
+        return;
+    }
+    FA_STORE_RELAXED(chronicle_heartbeat, &writer->control.block->writer_heartbeat_ns, chronicle_clock_wall_ns()); /* stands alone */
+}
+
+static int chronicle_writer_sync_segment(const chronicle_writer *writer, uint32_t id, fa_error *err)
+{
+    char name[CHRONICLE_SEGMENT_NAME];
+    chronicle_segment_name(name, id, "");
+    const int fd = fa_persist_open(chronicle_flush_open, writer->dirfd, name, O_RDWR | O_NOFOLLOW, 0, err);
+    if (fd < 0) {
+        return fd;
+    }
+    const int status = fa_persist_fdatasync(chronicle_flush_sealed, fd, err);
+    (void)close(fd);
+    return status;
+}
+
+/* Data before names before the checkpoint: what index.meta says is durable is so already. */
+int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err)
+{
+    int status = 0;
+    if (writer->segment.map == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_flush_sync", "the writer is closed");
+    }
+    if (FA_MUTANT(chronicle_flush_unsynced)) {
+        return 0;
+    }
+    for (uint32_t id = writer->unsynced; id < writer->segment.id && status == 0; id++) {
+        status = chronicle_writer_sync_segment(writer, id, err);
+    }
+    if (status == 0) {
+        status = fa_persist_fdatasync(chronicle_flush_current, writer->segment.fd, err);
+    }
+    if (status == 0) {
+        status = fa_persist_fdatasync(chronicle_flush_control, writer->control.fd, err);
+    }
+    if (status == 0 && writer->names_unsynced != 0) {
+        status = fa_persist_fsync_dir(chronicle_flush_names, writer->dirfd, err);
+    }
+    if (status != 0) {
+        return status;
+    }
+    writer->names_unsynced = 0;
+    writer->unsynced = writer->segment.id;
+    return chronicle_index_write(writer->dirfd, &writer->index, writer->segment.id, writer->offset, writer->next_seq, err);
+}
+
+int chronicle_writer_close(chronicle_writer *writer, fa_error *err)
+{
+    int status = chronicle_segment_unmap(&writer->segment, err);
+    const int detached = chronicle_control_detach(&writer->control, status == 0 ? err : NULL);
+    int *const descriptors[] = {&writer->index, &writer->lock, &writer->dirfd};
+    for (size_t i = 0; i < sizeof descriptors / sizeof descriptors[0]; i++) {
+        if (*descriptors[i] >= 0) {
+            (void)close(*descriptors[i]);
+            *descriptors[i] = -1;
+        }
+    }
+    return status != 0 ? status : detached;
+}

@@ -1,0 +1,52 @@
+/*
+ * The one writer of a queue. The caller owns the memory; one thread at a time, but for chronicle_writer_heartbeat.
+ *
+ * append: visible at once, survives the death of the process. flush_sync: everything appended so far survives power loss.
+ * An append that returns an error has left no trace of that record or of any behind it in its batch.
+ */
+#ifndef CHRONICLE_WRITER_H
+#define CHRONICLE_WRITER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "chronicle/chronicle_control.h"
+#include "chronicle/chronicle_segment.h"
+#include "fa_error.h"
+
+typedef struct chronicle_writer {
+    chronicle_segment segment; /* the current one */
+    uint64_t offset;           /* of the next record in it */
+    uint64_t next_seq;
+    uint64_t segment_size;
+    uint64_t epoch;
+    uint64_t rolls;
+    chronicle_control control;
+    int dirfd;
+    int lock;
+    int index;
+    uint32_t unsynced; /* the first segment that the next flush has to cover */
+    uint32_t notify;
+    uint32_t names_unsynced; /* 1: the directory has names that may not be durable */
+} chronicle_writer;
+
+/* Makes the queue with that segment size, or takes over an existing one, whose own size then holds. LOCKED: WriterAlreadyActive. */
+int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err);
+
+uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
+
+/* One record; *seq is its number. */
+int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, size_t length, uint64_t *seq,
+                            fa_error *err);
+/* Payloads that lie one after another. The first *done are in the queue under seqs[0 .. *done), also when an error ends the batch. */
+int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payloads, const uint64_t *lengths,
+                                  size_t count, uint64_t *seqs, size_t *done, fa_error *err);
+
+int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
+/* Says that the writer lives; any thread, while the writer is open. */
+void chronicle_writer_heartbeat(chronicle_writer *writer);
+
+/* The queue stays as a kill would leave it. Closing twice is harmless. */
+int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
+
+#endif
