@@ -24,6 +24,7 @@ LEVELS = {"M": "must", "S": "should", "P": "performance"}
 SYSTEMS = {"LOG": "any log", "OMB": "om_bus", "BRG": "bridge", "COM": "comet", "CHR": "chronicle", "SMB": "simplebus"}
 _CASES_SHOWN = 2000
 _OUTCOME_ORDER = {"failed": 0, "error": 1, "skipped": 2, "passed": 3}
+_SHOWN = frozenset({Verdict.PASS, Verdict.TOLERATED})
 _WORDS = {
     Verdict.FAIL: "Fails",
     Verdict.UNKNOWN: "Unknown",
@@ -41,7 +42,7 @@ def headline_sentence(judged: Judged) -> str:
     parts += [f"{counts['unknown']} could not be decided"] if counts["unknown"] else []
     parts += [f"{counts['not-run']} were not run"] if counts["not-run"] else []
     parts += [f"{counts['not-applicable']} are not promised"] if counts["not-applicable"] else []
-    return f"{shown} of {sum(counts.values())} examined clauses were shown to hold" + (f"; {', '.join(parts)}." if parts else ".")
+    return f"{shown} of {sum(counts.values())} clauses in scope were shown to hold" + (f"; {', '.join(parts)}." if parts else ".")
 
 
 def view(judged: Judged) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def view(judged: Judged) -> dict[str, Any]:
     return {
         "title": manifest.target.name,
         "headline": judged.headline.value,
-        "word": _WORDS[judged.headline],
+        "word": _WORDS[judged.headline] + (" where it was examined" if judged.headline in _SHOWN and counts["not-run"] else ""),
         "sentence": headline_sentence(judged),
         "tally": [(verdict.value, SYMBOLS[verdict.value], counts[verdict.value]) for verdict in ORDER if counts[verdict.value]],
         "order": [verdict.value for verdict in ORDER],
