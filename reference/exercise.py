@@ -90,6 +90,120 @@ def _short_read(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         os.close(fd)
 
 
+def _queue(directory: int) -> str:
+    """A path, through the descriptor, that nobody has used: every run is alike."""
+    number = sum(name.startswith("queue") for name in os.listdir(directory))
+    return f"/proc/self/fd/{directory}/queue{number}"
+
+
+class _Chronicle:
+    """Calls of chronicle that stop at the first error and leave nothing open."""
+
+    SEGMENT = 1024
+
+    def __init__(self, ffi: Any, lib: Any, path: str, err: Any) -> None:
+        self.ffi, self.lib, self.path, self.err = ffi, lib, path, err
+        self.writer, self.reader = ffi.new("chronicle_writer *"), ffi.new("chronicle_reader *")
+        self._closing: dict[str, Callable[[Any], int]] = {}
+        self.status = 0
+
+    def __enter__(self) -> "_Chronicle":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for close in self._closing.values():
+            close(self.ffi.NULL)
+
+    def do(self, call: Callable[[], int]) -> int:
+        if self.status == 0:
+            self.status = call()
+        return self.status
+
+    def open_writer(self) -> None:
+        if self.do(lambda: self.lib.chronicle_writer_open(self.writer, os.fsencode(self.path), self.SEGMENT, self.err)) == 0:
+            self._closing["writer"] = lambda err: self.lib.chronicle_writer_close(self.writer, err)
+
+    def open_reader(self) -> None:
+        if self.do(lambda: self.lib.chronicle_reader_open(self.reader, os.fsencode(self.path), b"r", 0, self.err)) == 0:
+            self._closing["reader"] = lambda err: self.lib.chronicle_reader_close(self.reader, err)
+
+    def close(self, which: str) -> None:
+        if self.status == 0:
+            self.status = self._closing.pop(which)(self.err)
+
+    def append(self, count: int, length: int = 100) -> None:
+        seq = self.ffi.new("uint64_t *")
+        for _ in range(count):
+            self.do(lambda: self.lib.chronicle_writer_append(self.writer, 1, 0, bytes(length), length, seq, self.err))
+
+    def flush(self) -> None:
+        self.do(lambda: self.lib.chronicle_writer_flush_sync(self.writer, self.err))
+
+    def read_all(self) -> None:
+        room, count, end = self.ffi.new("chronicle_record[4]"), self.ffi.new("size_t *"), self.ffi.new("int *")
+        while self.do(lambda: self.lib.chronicle_reader_read(self.reader, room, 4, count, end, self.err)) == 0 and not end[0]:
+            if count[0]:
+                last = room[count[0] - 1]
+                self.do(lambda: self.lib.chronicle_reader_commit(self.reader, last.next_segment, last.next_offset, self.err))  # noqa: B023
+
+    def patch(self, name: str, offset: int, data: bytes) -> None:
+        if self.status == 0:
+            with open(f"{self.path}/{name}", "r+b") as file:
+                file.seek(offset)
+                file.write(data)
+
+
+def _chronicle(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """A queue's whole life: made, written past several segments, synced, read, taken over as deaths and a power loss would leave it."""
+    with _Chronicle(ffi, lib, _queue(directory), err) as queue:
+        queue.open_writer()
+        queue.close("writer")
+        queue.open_writer()
+        queue.append(8)
+        queue.flush()
+        queue.append(12)
+        queue.flush()
+        queue.append(1)
+        queue.open_reader()
+        queue.read_all()
+        tail = queue.writer.offset
+        queue.close("writer")
+        last = max((name for name in os.listdir(queue.path) if name.endswith(".q")), default="") if queue.status == 0 else ""
+        queue.patch("control.meta", 128, (7).to_bytes(4, "little"))  # died inside the seqlock's update
+        queue.patch(last, tail, (1 << 20).to_bytes(4, "little"))  # a commit word that leads out of the segment
+        queue.open_writer()
+        queue.append(12)
+        queue.close("writer")
+        lost = sorted(name for name in os.listdir(queue.path) if name.endswith(".q"))[-2] if queue.status == 0 else ""
+        queue.patch(lost, 0, bytes(64))  # its first page never reached the disk
+        queue.open_writer()
+        queue.append(1)
+        queue.read_all()
+        queue.close("reader")
+        queue.close("writer")
+        return queue.status
+
+
+def _chronicle_locked(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """A second writer of a queue whose first one lives."""
+    path = _queue(directory)
+    with _Chronicle(ffi, lib, path, err) as first, _Chronicle(ffi, lib, path, err) as second:
+        first.open_writer()
+        second.status = first.status
+        second.open_writer()
+        return second.status
+
+
+def _chronicle_refused(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """The name of the next segment is a directory, so a roll fails and its temporary file is removed."""
+    with _Chronicle(ffi, lib, _queue(directory), err) as queue:
+        queue.open_writer()
+        if queue.status == 0:
+            os.makedirs(f"{queue.path}/000000001.q/full")
+        queue.append(20)
+        return queue.status
+
+
 WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
     "stores": _stores,
     "persist": _persist,
@@ -97,6 +211,9 @@ WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
     "replace-refused": _replace_refused,
     "short-write": _short_write,
     "short-read": _short_read,
+    "chronicle": _chronicle,
+    "chronicle-locked": _chronicle_locked,
+    "chronicle-refused": _chronicle_refused,
 }
 
 

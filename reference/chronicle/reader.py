@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE
+from fireassay.spec.outcomes import ErrorClass
 
 __all__ = ["Batch", "Message", "Reader"]
 
@@ -45,7 +46,7 @@ class Reader:
         self._room, self._limit = self._ffi.NULL, 0
         self._open = False
         if "\0" in name:
-            raise core.CoreError(-(core.ErrorClass.INVALID << 16), "chronicle_reader_open", "a reader's name holds no NUL")
+            raise core.CoreError(-(ErrorClass.INVALID << 16), "chronicle_reader_open", "a reader's name holds no NUL")
         self._check(self._lib.chronicle_reader_open(self._reader, os.fsencode(self.path), os.fsencode(name), local_size, self._err))
         self._open = True
         self.opened_at = int(self._reader.next_seq)  # the number of the first record it will read

@@ -19,7 +19,7 @@ from fireassay.spec.ports import AppendResult, CallResult, PortError, ReadBatch,
 from fireassay.spec.promises import Promises, SeekBy
 
 if TYPE_CHECKING:
-    from fireassay.reference.chronicle.reader import Batch, Reader
+    from fireassay.reference.chronicle.reader import Batch
     from fireassay.reference.core import CoreError
     from fireassay.reference.failpoints import ControlFile
 
