@@ -3,20 +3,17 @@
 It is not signed in this version, and says so. It names the digest of the run it rests on, so that whoever has the run can judge it again.
 """
 
-import hashlib
 import shlex
-from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from fireassay.reports.firing import Firing, grades_of
 from fireassay.reports.run import Run
 from fireassay.reports.verdicts import ClauseVerdict, Verdicts
-from fireassay.spec.clause import Clause
-from fireassay.spec.clauses import ALL
+from fireassay.spec.clauses import digest as clauses_digest
 from fireassay.spec.outcomes import Verdict
 
-__all__ = ["CERTIFICATE_SCHEMA", "certificate_json", "clauses_digest", "not_verified", "partly_shown"]
+__all__ = ["CERTIFICATE_SCHEMA", "certificate_json", "not_verified", "partly_shown"]
 
 CERTIFICATE_SCHEMA = "fireassay.certificate/1"
 UNSIGNED = "This certificate is not signed: this version of fireassay has no signatures. It is worth as much as the place you took it from."
@@ -29,14 +26,6 @@ FAILPOINT_BUILD = (
     "but these sites."
 )
 _SHOWN = frozenset({Verdict.PASS, Verdict.TOLERATED})
-
-
-def clauses_digest(clauses: Iterable[Clause] = ALL) -> str:
-    """SHA-256 over ids and statements in the order of the catalogue."""
-    found = hashlib.sha256()
-    for clause in clauses:
-        found.update(f"{clause.id}\0{clause.statement}\0".encode())
-    return found.hexdigest()
 
 
 def harness_version() -> str:

@@ -11,10 +11,10 @@ import pytest
 
 from fireassay.conformance.recorder.recording import ROW_DTYPE
 from fireassay.conformance.recorder.seal import to_table
-from fireassay.reports.certificate import clauses_digest
 from fireassay.reports.files import RunError
 from fireassay.reports.judging import judge_run
 from fireassay.reports.run import OUTPUTS
+from fireassay.spec.clauses import digest as clauses_digest
 from fireassay.spec.history.builder import HistoryBuilder
 from fireassay.spec.history.ops import Op
 from fireassay.spec.history.row import FIELDS, Row

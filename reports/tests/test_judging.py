@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from fireassay.reports import judging
-from fireassay.reports.certificate import clauses_digest
 from fireassay.reports.files import RunError, replace_text
 from fireassay.reports.judging import Judged, judge_run, load_judged
 from fireassay.reports.page import html, markdown
 from fireassay.reports.run import OUTPUTS
 from fireassay.reports.tests.made_runs import case, clean, digest_again, edit, fault, lossy, make_run
 from fireassay.spec.clauses import ALL
+from fireassay.spec.clauses import digest as clauses_digest
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, Verdict
 
-HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>|`*_[x](javascript:alert(3))\n# @everyone {{ 7*7 }} </title></style>"
+MARKUP = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>|`*_[x](javascript:alert(3))\n# @everyone {{ 7*7 }} </title></style>"
+HOSTILE = f"{MARKUP} \x1b[2J \udc80 \u202e"
 
 
 class Reader(HTMLParser):
@@ -97,11 +98,16 @@ def test_a_judge_that_dies_leaves_no_old_verdict(judged: Judged, monkeypatch: py
     assert not [name for name in OUTPUTS if (judged.path / name).exists()]
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "file"
     replace_text(place, "old")
-    with pytest.raises(UnicodeEncodeError):
-        replace_text(place, "new \udc00")
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        replace_text(place, "new")
     assert place.read_text() == "old"
     assert list(tmp_path.iterdir()) == [place]
 
@@ -272,6 +278,14 @@ def test_nothing_from_a_run_becomes_markup_of_the_page(tmp_path: Path) -> None:
     policy = next(str(a["content"]) for tag, a in page.elements if tag == "meta" and a.get("http-equiv") == "Content-Security-Policy")
     assert "default-src 'none'" in policy
     assert "script-src 'sha256-" in policy
+
+
+def test_what_a_terminal_or_browser_would_obey_is_taken_out(tmp_path: Path) -> None:
+    found = hostile(tmp_path / "run")
+    for text in (html(found), markdown(found)):
+        assert not set(text) & {"\x1b", "\udc80", "\u202e"}
+        assert "\ufffd[2J" in text.replace("\\", "")
+    assert load_judged(found.path).verdicts == found.verdicts
 
 
 def test_nothing_from_a_run_becomes_markup_of_the_markdown(tmp_path: Path) -> None:
