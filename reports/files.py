@@ -116,7 +116,8 @@ def replace_text(path: Path, text: str) -> None:
     """The file has the old content or the new one, at every moment and after a power cut."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        # A name that was no text at all, such as bytes of a path, must not cost the verdict.
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
             file.flush()
             os.fchmod(file.fileno(), 0o644)

@@ -207,6 +207,6 @@ def _case(shape: Shape) -> Case:
         clauses=tuple(dict.fromkeys(clauses)),
         outcome=shape.choice("outcome", frozenset(OUTCOMES)),
         seconds=shape.seconds("seconds"),
-        message=shape.text("message", longest=MIB),
+        message=shape.text("message", longest=_LARGEST),
         through=shape.optional_text("through"),
     )

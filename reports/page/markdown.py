@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fireassay.reports.judging import Judged
+from fireassay.reports.page.harmless import harmless
 from fireassay.reports.page.view import SYMBOLS, headline_sentence
 
 __all__ = ["markdown"]
@@ -35,7 +36,7 @@ def markdown(judged: Judged) -> str:
     every = ((_text(each["clause"]), f"{SYMBOLS[each['verdict']]} {each['verdict']}", _text(each["title"])) for each in clauses)
     lines += _table(("clause", "verdict", "title"), every)
     lines += ["", "</details>", "", f"Not signed. Repeat: {_code(judged.certificate['repeat']['run'])}", ""]
-    return "\n".join(lines)
+    return harmless("\n".join(lines))
 
 
 def _row(each: Mapping[str, Any]) -> tuple[str, str, str]:

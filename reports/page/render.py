@@ -8,6 +8,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from fireassay.reports.judging import Judged
+from fireassay.reports.page.harmless import harmless
 from fireassay.reports.page.view import view
 
 __all__ = ["html"]
@@ -16,11 +17,8 @@ __all__ = ["html"]
 def html(judged: Judged) -> str:
     style, script, template = (_part(name) for name in ("style.css", "script.js", "report.html"))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return (
-        environment.from_string(template)
-        .render(style=Markup(style), script=Markup(script), policy=_policy(script), **view(judged))
-        .lstrip()
-    )
+    parts = {"style": Markup(style), "script": Markup(script), "policy": _policy(script)}
+    return harmless(environment.from_string(template).render(**parts, **view(judged)).lstrip())
 
 
 def _part(name: str) -> str:
