@@ -51,9 +51,7 @@ def judge_run(path: Path, *, engine: str = "spark", master: str = "local[*]", pr
     say = progress or (lambda text: None)
     if engine not in ENGINES:
         raise HarnessError(f"no engine {engine!r}; known are {', '.join(ENGINES)}")
-    if path.is_dir():
-        for name in OUTPUTS:
-            (path / name).unlink(missing_ok=True)
+    _remove_old(path)
     say("checking the run directory")
     run = open_run(path)
     results = judge_python(run, say) if engine == "python" else _judge_spark(run, master, say)
@@ -66,6 +64,13 @@ def judge_run(path: Path, *, engine: str = "spark", master: str = "local[*]", pr
     replace_text(path / "report.html", page.html(judged))
     replace_text(path / "certificate.json", as_text(judged.certificate))
     return judged
+
+
+def _remove_old(path: Path) -> None:
+    """Only beside what looks like a run: a report.html elsewhere is somebody's own."""
+    if any((path / name).exists() for name in ("manifest.json", "digests.json")):
+        for name in OUTPUTS:
+            (path / name).unlink(missing_ok=True)
 
 
 def _judge_spark(run: Run, master: str, say: Progress) -> Mapping[str, tuple[CheckResult, ...]]:

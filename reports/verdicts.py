@@ -170,8 +170,11 @@ def _clause(
     if doubtful and verdict is not Verdict.FAIL:
         verdict = Verdict.UNKNOWN
         reasons = [f"not enough faults fired; {firing.sentence}" for firing in doubtful] + reasons
-    if verdict is Verdict.NOT_RUN and not reasons:
-        reasons.append("no trial had an occasion for it")
+    if verdict is Verdict.NOT_RUN:
+        grades = [firing for firing in grades_of(clause, firings) if firing.not_run and not firing.fired]
+        reasons = [f"no {firing.grade.name} could be made: {'; '.join(firing.not_run)}" for firing in grades] + reasons
+        if not reasons:
+            reasons.append("no trial had an occasion for it")
     return replace(said, verdict=verdict, reasons=_few(reasons))
 
 

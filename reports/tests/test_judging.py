@@ -91,6 +91,13 @@ def test_old_verdicts_do_not_outlive_a_judge_that_fails(judged: Judged) -> None:
     assert not [name for name in OUTPUTS if (judged.path / name).exists()]
 
 
+def test_files_of_a_directory_that_is_no_run_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(RunError, match="it is no run directory"):
+        judge_run(tmp_path, engine="python")
+    assert (tmp_path / "report.html").read_text() == "mine"
+
+
 def test_a_judge_that_dies_leaves_no_old_verdict(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "judge_python", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -294,3 +294,10 @@ def test_what_does_not_rest_on_a_grade_does_not_care(tmp_path: Path) -> None:
 
 def test_faults_that_were_not_planned_are_not_missed(tmp_path: Path) -> None:
     assert resting([fault("0001"), missed(1, kind="failpoint", where="chr.roll", planned=False)], tmp_path).verdict is Verdict.PASS
+
+
+def test_a_clause_that_could_not_be_tried_says_why(tmp_path: Path) -> None:
+    promises = replace(PROMISES, survives=replace(PROMISES.survives, power_loss=PROMISES.survives.process_death))
+    found = judged(tmp_path, promises=promises, not_run=[{"kind": "power", "reason": "no loop device"}])
+    assert said(found, "LOG-11").verdict is Verdict.NOT_RUN
+    assert said(found, "LOG-11").reasons == ("no power loss could be made: power: no loop device",)
