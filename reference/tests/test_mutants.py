@@ -21,8 +21,8 @@ def child(workload: str, directory: Path, **settings: str) -> subprocess.Complet
     return subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, timeout=60)
 
 
-def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test_here() -> None:
-    text = Path(__file__).read_text(encoding="utf-8")
+def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*mutants.py"))
     names = [mutant.name for mutant in mutants.mutants()]
     assert len(set(names)) == len(names) > 0
     for mutant in mutants.mutants():

@@ -161,6 +161,21 @@ int chronicle_segment_lost(int dirfd, uint32_t id, uint64_t size, bool *lost, fa
     return 0;
 }
 
+int chronicle_segment_blank(int dirfd, uint32_t id, bool *blank, fa_error *err)
+{
+    char name[CHRONICLE_SEGMENT_NAME];
+    uint32_t commit = 0;
+    chronicle_segment_name(name, id, "");
+    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW, 0, err);
+    if (fd < 0) {
+        return fd;
+    }
+    const ssize_t got = fa_persist_pread_upto(chronicle_segment_pread, fd, &commit, sizeof commit, CHRONICLE_RECORD_FIRST, err);
+    (void)close(fd);
+    *blank = commit == 0;
+    return got < 0 ? (int)got : 0;
+}
+
 bool chronicle_segment_sealed(const chronicle_segment *segment)
 {
     /* Pairs with the release in chronicle_segment_seal: every record and PAD of the segment is visible behind it. */

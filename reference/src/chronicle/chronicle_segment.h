@@ -50,6 +50,9 @@ int chronicle_segment_unmap(chronicle_segment *segment, fa_error *err);
 /* Whether a file that could not be mapped is absent, cut or without header: its bytes never reached the disk. */
 int chronicle_segment_lost(int dirfd, uint32_t id, uint64_t size, bool *lost, fa_error *err);
 
+/* Whether the file, of whatever size, has no record: a creation that was killed left it. */
+int chronicle_segment_blank(int dirfd, uint32_t id, bool *blank, fa_error *err);
+
 bool chronicle_segment_sealed(const chronicle_segment *segment);
 void chronicle_segment_seal(chronicle_segment *segment);
 

@@ -14,18 +14,15 @@
 static int chronicle_writer_create(chronicle_writer *writer, uint64_t segment_size, fa_error *err)
 {
     chronicle_segment_range range;
-    chronicle_segment blank = {.fd = -1};
+    bool blank = true;
     int status = chronicle_segment_list(writer->dirfd, &range, err);
-    if (status != 0) {
-        return status;
+    if (status == 0 && range.any) { /* a creation that was killed left at most an empty segment 0 */
+        status = range.latest > 0 ? 0 : chronicle_segment_blank(writer->dirfd, 0, &blank, err);
+        blank = blank && range.latest == 0;
     }
-    if (range.any) { /* a creation that was killed left at most an empty segment 0 */
-        if (range.latest > 0 || chronicle_segment_map(writer->dirfd, 0, segment_size, true, &blank, NULL) != 0 ||
-            FA_LOAD_RELAXED(&chronicle_record_at(blank.map, CHRONICLE_RECORD_FIRST)->commit_len) != 0) {
-            (void)chronicle_segment_unmap(&blank, NULL);
-            return fa_fail(err, FA_CORRUPT, 0, "chronicle_writer_open", "there are segments and no control.meta to say what they are");
-        }
-        (void)chronicle_segment_unmap(&blank, NULL);
+    if (status != 0 || !blank) {
+        return status != 0 ? status
+                           : fa_fail(err, FA_CORRUPT, 0, "chronicle_writer_open", "there are segments and no control.meta to say what they are");
     }
     if (FA_MUTANT(chronicle_control_first)) {
         status = chronicle_control_create(writer->dirfd, segment_size, err);
