@@ -1,44 +1,83 @@
-"""The pytest plugin of the examination: the marker `clause` and the gate `--clause-coverage`.
+"""The pytest plugin of the examination: `--target`, the fixtures of a case, the marker `clause` and the gate `--clause-coverage`.
 
 It is loaded into every pytest session of an environment that has fireassay, so it imports nothing of ours before it meets a case,
 and touches no test that is not a file of fireassay.conformance.cases.
 """
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from fireassay.spec.ports import Target
 
 __all__ = [
     "CASES",
     "CASE_CLAUSES",
+    "DEFAULT_TARGET",
+    "place",
     "pytest_addoption",
+    "pytest_collection_finish",
     "pytest_collection_modifyitems",
     "pytest_configure",
+    "pytest_runtest_logstart",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
+    "target",
+    "target_spec",
 ]
 
 CASES = Path(__file__).resolve().parent / "cases"
 CASE_CLAUSES = pytest.StashKey[dict[str, tuple[str, ...]]]()  # case id → clause ids, without canaries
+DEFAULT_TARGET = "chronicle"
 _RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
 _GAPS = pytest.StashKey[tuple[str, ...]]()
+_results: Path | None = None  # of the session in this process: reports come without their config
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fireassay")
+    group.addoption(
+        "--target",
+        default="chronicle",
+        metavar="SPEC",
+        help="what the cases examine: NAME, NAME?key=value, py:module:function or driver:COMMAND (default: chronicle)",
+    )
+    group.addoption("--case-results", default=None, metavar="FILE", help="write a line of JSON to FILE after each case")
     group.addoption(
         "--clause-coverage",
         action="store_true",
         default=False,
         help="fail the session where a clause of an existing system has no case among those collected",
     )
+    group.addoption(
+        "--target",
+        default=DEFAULT_TARGET,
+        metavar="SPEC",
+        help="what is examined: NAME, NAME?key=value, py:module:function or driver:COMMAND (default: %(default)s)",
+    )
+    group.addoption(
+        "--clauses",
+        default="",
+        metavar="IDS",
+        help="run only the cases that can convict one of these clauses or systems, such as LOG-05,CHR",
+    )
+    group.addoption("--case-results", default="", metavar="FILE", help="write a JSON line per case to this file, while they run")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    global _results
+    named = config.getoption("case_results")
+    _results = Path(named) if named else None
     config.addinivalue_line(
         "markers", "clause(*ids, canary=False): the clauses that this case can convict; a canary convicts a handmade history"
     )
     config.stash[CASE_CLAUSES] = {}
+    if config.getoption("case_results"):
+        config.pluginmanager.register(_Results(config), "fireassay-case-results")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m take cases away: the gate is about what was written, not what is run today
@@ -55,12 +94,59 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     wrong = gaps(ALL, named, frozenset())
     if wrong:
         raise pytest.UsageError(*wrong)
+    wanted = {part.strip() for part in config.getoption("clauses").split(",") if part.strip()}
+    if wanted:
+        kept = [item for item in items if item not in cases or _concerns(_clauses_of(item, canaries=False), wanted)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+        items[:] = kept
+
+
+def _concerns(clauses: tuple[str, ...], wanted: set[str]) -> bool:
+    return any(clause in wanted or clause.partition("-")[0] in wanted for clause in clauses)
 
 
 def _clauses_of(item: pytest.Item, *, canaries: bool) -> tuple[str, ...]:
     """In the order they were written, function before class before module. A canary speaks for the harness, not for a target."""
     markers = [marker for marker in item.iter_markers("clause") if canaries or not marker.kwargs.get("canary", False)]
     return tuple(dict.fromkeys(str(id_) for marker in markers for id_ in marker.args))
+
+
+class _Results:
+    """A case is passed only if all of setup, call and teardown passed; a line is written once its teardown is over."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._clauses = config.stash[CASE_CLAUSES]
+        self._file = Path(config.getoption("case_results"))
+        self._open: dict[str, dict[str, object]] = {}
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self._write({"collected": sum(item.nodeid in self._clauses for item in session.items)})
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.nodeid not in self._clauses:
+            return
+        clauses = self._clauses[report.nodeid]
+        line = self._open.setdefault(
+            report.nodeid, {"case": report.nodeid, "clauses": clauses, "outcome": "passed", "seconds": 0.0, "message": ""}
+        )
+        line["seconds"] = round(float(str(line["seconds"])) + report.duration, 6)
+        if report.outcome != "passed" and line["outcome"] in ("passed", "skipped"):
+            # What breaks outside of the case itself says nothing about the target.
+            line["outcome"] = report.outcome if report.outcome == "skipped" or report.when == "call" else "error"
+            line["message"] = _message(report)
+        if report.when == "teardown":
+            self._write(self._open.pop(report.nodeid))
+
+    def _write(self, line: dict[str, object]) -> None:
+        with self._file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _message(report: pytest.TestReport) -> str:
+    if report.outcome == "skipped" and isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return str(getattr(crash, "message", report.longrepr))[:4000]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -83,3 +169,87 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("clauses without a case", red=True)
         for sentence in missing:
             terminalreporter.line(sentence)
+
+
+# -- what a case is given
+
+
+@pytest.fixture(scope="session")
+def target_spec(pytestconfig: pytest.Config) -> str:
+    """The target as it was named on the command line."""
+    return str(pytestconfig.getoption("target"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """An empty directory for the target alone."""
+    made = tmp_path / "place"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def target(request: pytest.FixtureRequest, target_spec: str, place: Path) -> "Iterator[Target]":
+    """The target on a fresh place. A case that concerns none of its promises, or another system's format, is skipped as not applicable."""
+    from fireassay.conformance.targets import load
+
+    made = load(target_spec, place)
+    try:
+        reason = _not_applicable(_clauses_of(request.node, canaries=False), made)
+        if reason:
+            pytest.skip(reason)
+        yield made
+    finally:
+        close: Any = getattr(made, "close", None)
+        if close is not None:
+            close()
+
+
+def _not_applicable(clauses: tuple[str, ...], target: "Target") -> str:
+    from fireassay.conformance.coverage import systems_of
+    from fireassay.spec.clauses import ALL
+    from fireassay.spec.promises import applicable
+
+    concerned = [clause for clause in ALL if clause.id in clauses]
+    own = systems_of([target.name])
+    systems = [clause for clause in concerned if clause.system in own]
+    if concerned and not systems:
+        return f"not applicable: {', '.join(clauses)} speak of another system than {target.name}"
+    if concerned and not any(applicable(clause, target.promises) for clause in systems):
+        return f"not applicable: {target.name} does not promise what {', '.join(clauses)} need"
+    return ""
+
+
+# -- results, one line per event, for whoever runs the cases
+
+
+def _tell(**event: object) -> None:
+    if _results is not None:
+        with _results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(event) + "\n")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    _tell(event="collected", cases=[[item.nodeid, _clauses_of(item, canaries=False)] for item in session.items])
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    _tell(event="start", case=nodeid)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if _results is None:
+        return
+    expected = bool(getattr(report, "wasxfail", "")) or getattr(report, "wasxfail", None) == ""
+    outcome = "skipped" if expected and report.outcome != "failed" else report.outcome  # an expected failure shows nothing
+    _tell(event="report", case=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, message=_message(report))
+
+
+def _message(report: pytest.TestReport) -> str:
+    found = report.longrepr
+    if isinstance(found, tuple):
+        return str(found[2]).removeprefix("Skipped: ")
+    crash = getattr(found, "reprcrash", None)
+    said = str(getattr(crash, "message", "")) if crash is not None else ""
+    where = f" ({Path(str(crash.path)).name}:{crash.lineno})" if crash is not None else ""
+    return (said + where if said else report.longreprtext) if report.outcome != "passed" else ""

@@ -1,0 +1,1 @@
+"""The run directory: what an examination leaves behind for the judge."""

@@ -1,0 +1,113 @@
+"""Runs the cases against a target in a process of their own, so that whatever a target does to its process, the examination goes on."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fireassay.conformance.run.results import CaseResult
+from fireassay.conformance.targets import parse
+from fireassay.spec.outcomes import HarnessError
+
+__all__ = ["CaseProgress", "run_cases"]
+
+CaseProgress = Callable[[int, int, str], None]  # finished, of how many, the last one
+_TICK_S = 0.1
+
+
+def run_cases(
+    target: str,
+    *,
+    select: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    deadline_s: float = 600.0,
+    progress: CaseProgress | None = None,
+) -> list[CaseResult]:
+    """One result per case. `select` are further words for pytest, such as -k or -m with what follows.
+
+    A run that did not come to its end gives what it had, and an error for the session itself: never fewer failures than there were.
+    """
+    through = parse(target).kind
+    with tempfile.TemporaryDirectory(prefix="fireassay-cases-") as scratch:
+        results, log = Path(scratch) / "results.jsonl", Path(scratch) / "pytest.log"
+        results.touch()
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--pyargs",
+            "fireassay.conformance.cases",
+            "--target",
+            target,
+            f"--case-results={results}",
+        ]
+        command += ["-p", "no:cacheprovider", "-q", "--color=no", f"--basetemp={Path(scratch) / 'places'}", f"--rootdir={scratch}", *select]
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=scratch, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **(environment or {})},
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = _follow(process, results, deadline_s, progress or (lambda finished, total, name: None))
+            finally:
+                _end(process)
+        found = [_result(line, through) for line in _lines(results) if "case" in line]
+        if code not in (0, 1):
+            said = log.read_text(encoding="utf-8", errors="replace")[-2000:]
+            why = f"did not end within {deadline_s:g} s" if code is None else f"ended with {code}"
+            if not found:
+                raise HarnessError(f"the cases for {target!r} {why} before the first of them:\n{said}")
+            message = f"the session of cases {why}:\n{said}"
+            clauses = tuple(sorted({clause for result in found for clause in result.clauses}))
+            found.append(CaseResult(case="session of cases", clauses=clauses, outcome="error", message=message, through=through))
+        return found
+
+
+def _follow(process: "subprocess.Popen[bytes]", results: Path, deadline_s: float, progress: CaseProgress) -> int | None:
+    """The exit code, or None where the time was over."""
+    deadline, told = time.monotonic() + deadline_s, -1
+    while True:
+        try:
+            code: int | None = process.wait(_TICK_S)
+        except subprocess.TimeoutExpired:
+            code = None
+        lines = _lines(results)
+        total = next((int(line["collected"]) for line in lines if "collected" in line), 0)
+        cases = [line for line in lines if "case" in line]
+        if len(cases) != told:
+            told = len(cases)
+            progress(told, total, str(cases[-1]["case"]) if cases else "")
+        if code is not None or time.monotonic() > deadline:
+            return code
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Also what the cases started and left behind."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def _lines(results: Path) -> list[dict[str, Any]]:
+    """Whole lines only: the last may still be on its way."""
+    text = results.read_text(encoding="utf-8")
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def _result(line: Mapping[str, Any], through: Any) -> CaseResult:
+    return CaseResult(
+        case=str(line["case"]),
+        clauses=tuple(line["clauses"]),
+        outcome=line["outcome"],
+        seconds=float(line["seconds"]),
+        message=str(line["message"]),
+        through=through,
+    )
