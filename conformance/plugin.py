@@ -41,13 +41,6 @@ _results: Path | None = None  # of the session in this process: reports come wit
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fireassay")
     group.addoption(
-        "--target",
-        default="chronicle",
-        metavar="SPEC",
-        help="what the cases examine: NAME, NAME?key=value, py:module:function or driver:COMMAND (default: chronicle)",
-    )
-    group.addoption("--case-results", default=None, metavar="FILE", help="write a line of JSON to FILE after each case")
-    group.addoption(
         "--clause-coverage",
         action="store_true",
         default=False,
@@ -76,8 +69,6 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "clause(*ids, canary=False): the clauses that this case can convict; a canary convicts a handmade history"
     )
     config.stash[CASE_CLAUSES] = {}
-    if config.getoption("case_results"):
-        config.pluginmanager.register(_Results(config), "fireassay-case-results")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -k and -m take cases away: the gate is about what was written, not what is run today
@@ -109,44 +100,6 @@ def _clauses_of(item: pytest.Item, *, canaries: bool) -> tuple[str, ...]:
     """In the order they were written, function before class before module. A canary speaks for the harness, not for a target."""
     markers = [marker for marker in item.iter_markers("clause") if canaries or not marker.kwargs.get("canary", False)]
     return tuple(dict.fromkeys(str(id_) for marker in markers for id_ in marker.args))
-
-
-class _Results:
-    """A case is passed only if all of setup, call and teardown passed; a line is written once its teardown is over."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._clauses = config.stash[CASE_CLAUSES]
-        self._file = Path(config.getoption("case_results"))
-        self._open: dict[str, dict[str, object]] = {}
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._write({"collected": sum(item.nodeid in self._clauses for item in session.items)})
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.nodeid not in self._clauses:
-            return
-        clauses = self._clauses[report.nodeid]
-        line = self._open.setdefault(
-            report.nodeid, {"case": report.nodeid, "clauses": clauses, "outcome": "passed", "seconds": 0.0, "message": ""}
-        )
-        line["seconds"] = round(float(str(line["seconds"])) + report.duration, 6)
-        if report.outcome != "passed" and line["outcome"] in ("passed", "skipped"):
-            # What breaks outside of the case itself says nothing about the target.
-            line["outcome"] = report.outcome if report.outcome == "skipped" or report.when == "call" else "error"
-            line["message"] = _message(report)
-        if report.when == "teardown":
-            self._write(self._open.pop(report.nodeid))
-
-    def _write(self, line: dict[str, object]) -> None:
-        with self._file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
-
-
-def _message(report: pytest.TestReport) -> str:
-    if report.outcome == "skipped" and isinstance(report.longrepr, tuple):
-        return str(report.longrepr[2]).removeprefix("Skipped: ")
-    crash = getattr(report.longrepr, "reprcrash", None)
-    return str(getattr(crash, "message", report.longrepr))[:4000]
 
 
 @pytest.hookimpl(tryfirst=True)
