@@ -8,10 +8,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from fireassay.conformance.run.results import CaseResult
+from fireassay.conformance.run.model import CaseResult
 from fireassay.conformance.targets import parse
 from fireassay.spec.outcomes import HarnessError
 
@@ -57,7 +58,7 @@ def run_cases(
                 code = _follow(process, results, deadline_s, progress or (lambda finished, total, name: None))
             finally:
                 _end(process)
-        found = [_result(line, through) for line in _lines(results) if "case" in line]
+        found = _results(_lines(results), through)
         if code not in (0, 1):
             said = log.read_text(encoding="utf-8", errors="replace")[-2000:]
             why = f"did not end within {deadline_s:g} s" if code is None else f"ended with {code}"
@@ -65,7 +66,8 @@ def run_cases(
                 raise HarnessError(f"the cases for {target!r} {why} before the first of them:\n{said}")
             message = f"the session of cases {why}:\n{said}"
             clauses = tuple(sorted({clause for result in found for clause in result.clauses}))
-            found.append(CaseResult(case="session of cases", clauses=clauses, outcome="error", message=message, through=through))
+            session = CaseResult(case="session of cases", clauses=clauses, outcome="error", seconds=0.0, message=message, through=through)
+            found.append(session)
         return found
 
 
@@ -78,21 +80,19 @@ def _follow(process: "subprocess.Popen[bytes]", results: Path, deadline_s: float
         except subprocess.TimeoutExpired:
             code = None
         lines = _lines(results)
-        total = next((int(line["collected"]) for line in lines if "collected" in line), 0)
-        cases = [line for line in lines if "case" in line]
+        total = sum(len(line["cases"]) for line in lines if line["event"] == "collected")
+        cases = [line["case"] for line in lines if line["event"] == "report" and line["when"] == "teardown"]
         if len(cases) != told:
             told = len(cases)
-            progress(told, total, str(cases[-1]["case"]) if cases else "")
+            progress(told, total, cases[-1] if cases else "")
         if code is not None or time.monotonic() > deadline:
             return code
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """Also what the cases started and left behind."""
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     process.wait()
 
 
@@ -102,12 +102,24 @@ def _lines(results: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
 
 
-def _result(line: Mapping[str, Any], through: Any) -> CaseResult:
-    return CaseResult(
-        case=str(line["case"]),
-        clauses=tuple(line["clauses"]),
-        outcome=line["outcome"],
-        seconds=float(line["seconds"]),
-        message=str(line["message"]),
-        through=through,
-    )
+def _results(lines: Sequence[Mapping[str, Any]], through: Literal["object", "driver"]) -> list[CaseResult]:
+    """Passed only where setup, call and teardown were; a case that was begun and not ended is an error, a canary is none of a target's."""
+    clauses = {case: tuple(ids) for line in lines if line["event"] == "collected" for case, ids in line["cases"]}
+    begun = [line["case"] for line in lines if line["event"] == "start"]
+    told = {case: [line for line in lines if line["event"] == "report" and line["case"] == case] for case in begun if clauses.get(case)}
+    return [_result(case, clauses[case], reports, through) for case, reports in told.items()]
+
+
+def _result(case: str, clauses: tuple[str, ...], reports: Sequence[Mapping[str, Any]], through: Literal["object", "driver"]) -> CaseResult:
+    bad = next((report for report in reports if report["outcome"] == "failed"), None)
+    skipped = next((report for report in reports if report["outcome"] == "skipped"), None)
+    outcome: Literal["passed", "failed", "skipped", "error"] = "passed"
+    message = ""
+    if bad is not None:  # what breaks around the case says nothing about the target
+        outcome, message = "failed" if bad["when"] == "call" else "error", str(bad["message"])
+    elif not any(report["when"] == "teardown" for report in reports):
+        outcome, message = "error", "it never ended"
+    elif skipped is not None:
+        outcome, message = "skipped", str(skipped["message"])
+    seconds = round(sum(float(report["seconds"]) for report in reports), 6)
+    return CaseResult(case=case, clauses=clauses, outcome=outcome, seconds=seconds, message=message, through=through)

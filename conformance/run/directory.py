@@ -8,7 +8,6 @@
 manifest.json says complete only from `finish` on, and digests.json is written last of all: a run that broke off has none.
 """
 
-import hashlib
 import secrets
 import shutil
 from collections.abc import Callable
@@ -24,10 +23,10 @@ from fireassay.conformance.run.files import digest_of, fsync, write_json, write_
 from fireassay.conformance.run.junit import junit
 from fireassay.conformance.run.model import CaseResult, FaultEntry, NotRun, TargetFacts, TrialEntry
 from fireassay.conformance.targets import parse
-from fireassay.spec.clauses import ALL
+from fireassay.spec.clauses import digest as clauses_digest
 from fireassay.spec.outcomes import HarnessError
 
-__all__ = ["RunDirectory", "clauses_digest"]
+__all__ = ["RunDirectory"]
 
 RUNS = Path("runs")
 SPEC_VERSION = "1"
@@ -127,11 +126,6 @@ class RunDirectory:
             seal(found, self.path / "history")
         shutil.rmtree(self.recordings)
         fsync(self.path)
-
-
-def clauses_digest() -> str:
-    """Of what is asked: every clause's id and statement, in order."""
-    return hashlib.sha256("".join(f"{clause.id}\0{clause.statement}\0" for clause in ALL).encode()).hexdigest()
 
 
 def _make(path: Path) -> Path:
