@@ -106,8 +106,8 @@ int chronicle_control_attach(int dirfd, bool writable, chronicle_control *contro
 {
     struct stat found;
     void *map = NULL;
-    const int fd =
-        fa_persist_open(chronicle_control_open, dirfd, CHRONICLE_CONTROL_NAME, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW, 0, err);
+    const int flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK; /* a pipe of that name must not hold us */
+    const int fd = fa_persist_open(chronicle_control_open, dirfd, CHRONICLE_CONTROL_NAME, flags, 0, err);
     if (fd < 0) {
         return fd;
     }

@@ -27,7 +27,7 @@ int chronicle_index_read(int dirfd, chronicle_index *index, bool *found, fa_erro
 {
     fa_error why = {0};
     *found = false;
-    const int fd = fa_persist_open(chronicle_index_attach, dirfd, CHRONICLE_INDEX_NAME, O_RDONLY | O_NOFOLLOW, 0, &why);
+    const int fd = fa_persist_open(chronicle_index_attach, dirfd, CHRONICLE_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
     if (fd < 0) {
         return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_fail(err, fa_error_class_in(fd), fa_error_errno_in(fd), why.where, "%s", why.message);
     }

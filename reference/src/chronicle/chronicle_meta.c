@@ -92,7 +92,7 @@ int chronicle_meta_open(int dirfd, const char *name, chronicle_meta *meta, uint3
         return readers;
     }
     chronicle_meta_file(file, name);
-    const int fd = fa_persist_open(chronicle_meta_open, readers, file, O_RDWR | O_NOFOLLOW, 0, &why);
+    const int fd = fa_persist_open(chronicle_meta_open, readers, file, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0, &why);
     (void)close(readers);
     if (fd < 0) {
         return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_fail(err, fa_error_class_in(fd), fa_error_errno_in(fd), why.where, "%s", why.message);

@@ -11,7 +11,8 @@ typedef struct chronicle_recovery_walk {
     int dirfd;
     uint64_t size;
     uint64_t next_seq;
-    uint64_t offset; /* from which the next segment is scanned */
+    uint64_t offset;  /* from which the next segment is scanned */
+    bool checkpointed; /* the first one scanned was durable: power loss is no excuse for it */
 } chronicle_recovery_walk;
 
 /* The offset of the first place without a valid record. */
@@ -27,6 +28,7 @@ static uint64_t chronicle_recovery_scan(chronicle_recovery_walk *walk, const chr
         offset += chronicle_record_span(chronicle_record_length(header.commit_len));
     }
     walk->offset = CHRONICLE_RECORD_FIRST;
+    walk->checkpointed = false;
     return FA_MUTANT(chronicle_recovery_drops) && offset + CHRONICLE_RECORD_HEADER <= walk->size ? last : offset;
 }
 
@@ -78,7 +80,7 @@ static int chronicle_recovery_excuse(const chronicle_recovery_walk *walk, uint32
     bool lost = false;
     fa_error why = {0};
     const int error_class = fa_error_class_in(status);
-    if (error_class != FA_MISSING && error_class != FA_CORRUPT) {
+    if ((error_class != FA_MISSING && error_class != FA_CORRUPT) || walk->checkpointed) {
         return status;
     }
     const int looked = chronicle_segment_lost(walk->dirfd, id, walk->size, &lost, &why);
@@ -160,6 +162,11 @@ int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery 
     if (status == 0 && !range.any) {
         status = fa_fail(err, FA_CORRUPT, 0, "chronicle_recovery_run", "the queue has control.meta and no segment");
     }
+    /* One may be missing, where a recovery was killed between setting it aside and replacing it. */
+    if (status == 0 && (uint64_t)range.latest - range.oldest > range.count) {
+        status = fa_fail(err, FA_CORRUPT, 0, "chronicle_recovery_run", "of the segments from %u to %u only %u are there", range.oldest,
+                         range.latest, range.count);
+    }
     if (status == 0) {
         status = chronicle_index_read(dirfd, &index, &indexed, err);
     }
@@ -171,6 +178,7 @@ int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery 
         start = index.segment;
         walk.offset = index.offset;
         walk.next_seq = index.next_seq;
+        walk.checkpointed = true;
         status = chronicle_recovery_seal_earlier(&walk, range.oldest, start, err);
     }
     if (status == 0) {

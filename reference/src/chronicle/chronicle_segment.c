@@ -96,7 +96,7 @@ int chronicle_segment_map(int dirfd, uint32_t id, uint64_t size, bool writable, 
     struct stat found;
     void *map = NULL;
     chronicle_segment_name(name, id, "");
-    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW, 0, err);
+    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK, 0, err);
     if (fd < 0) {
         return fd;
     }
@@ -145,7 +145,7 @@ int chronicle_segment_lost(int dirfd, uint32_t id, uint64_t size, bool *lost, fa
     chronicle_segment_header header;
     fa_error why = {0};
     chronicle_segment_name(name, id, "");
-    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW, 0, &why);
+    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
     if (fd < 0) {
         *lost = fa_error_class_in(fd) == FA_MISSING;
         return *lost ? 0 : fa_fail(err, fa_error_class_in(fd), fa_error_errno_in(fd), why.where, "%s", why.message);
@@ -166,7 +166,7 @@ int chronicle_segment_blank(int dirfd, uint32_t id, bool *blank, fa_error *err)
     char name[CHRONICLE_SEGMENT_NAME];
     uint32_t commit = 0;
     chronicle_segment_name(name, id, "");
-    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW, 0, err);
+    const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, err);
     if (fd < 0) {
         return fd;
     }
@@ -223,6 +223,7 @@ int chronicle_segment_list(int dirfd, chronicle_segment_range *range, fa_error *
             range->oldest = !range->any || id < range->oldest ? id : range->oldest;
             range->latest = !range->any || id > range->latest ? id : range->latest;
             range->any = true;
+            range->count++;
         }
     }
     const int errnum = errno;

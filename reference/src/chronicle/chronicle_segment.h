@@ -31,6 +31,7 @@ typedef struct chronicle_segment {
 typedef struct chronicle_segment_range {
     uint32_t oldest;
     uint32_t latest;
+    uint32_t count;
     bool any;
 } chronicle_segment_range;
 
