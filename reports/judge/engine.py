@@ -21,9 +21,9 @@ Ref = tuple[str, int]
 
 
 def judge(
-    session: Any, history_dir: str, actors: Mapping[str, Sequence[Actor]], declared: Declared
+    session: Any, history_dir: str, actors: Mapping[str, Sequence[Actor]], declared: Declared | Mapping[str, Declared]
 ) -> Mapping[str, tuple[CheckResult, ...]]:
-    """Trial → one result per clause of the registry, in its order. Trials of the actor table without a row are judged, too."""
+    """Trial → one result per clause of the registry, in its order; none where a trial has no row. `declared` of all, or of each."""
     partitions = max(2, session.sparkContext.defaultParallelism)
     rows = in_trials(session.read.schema(SEALED).parquet(history_dir))
     tables = session.createDataFrame(actor_facts(actors), schema=FACTS_DDL)

@@ -60,7 +60,7 @@ def actor_facts(actors: Mapping[str, Sequence[Actor]]) -> Any:
     return pa.table({name: pa.array([line.get(name) for line in lines], type=FACTS.field(name).type) for name in FACTS.names})
 
 
-def findings(every_fact: "DataFrame", declared: Declared, partitions: int) -> "DataFrame":
+def findings(every_fact: "DataFrame", declared: Declared | Mapping[str, Declared], partitions: int) -> "DataFrame":
     by_trial = every_fact.repartition(partitions, "trial").sortWithinPartitions("trial", "actor", "number")
     return by_trial.mapInArrow(per_group(("trial",), partial(findings_of, declared=declared), FINDINGS), _ddl(FINDINGS))
 

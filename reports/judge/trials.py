@@ -1,13 +1,14 @@
 """Second stage: the facts of one trial → findings. A check that crashes is unknown and hides no other."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from fireassay.reports.judge.clauses import CLAUSES
 from fireassay.reports.judge.findings import SHOWN, Case, Check, Verdicts, faults_around
 from fireassay.reports.judge.groups import Columns
 from fireassay.reports.judge.owed import Owed
-from fireassay.reports.judge.schemas import FINDINGS
+from fireassay.reports.judge.schemas import FINDINGS, Kind
 from fireassay.reports.judge.trial import Trial
 from fireassay.spec.checks.assumptions import Declared
 from fireassay.spec.outcomes import Verdict
@@ -17,11 +18,14 @@ __all__ = ["findings_of"]
 Line = dict[str, Any]
 
 
-def findings_of(facts: Columns, declared: Declared) -> Columns:
+def findings_of(facts: Columns, declared: Declared | Mapping[str, Declared]) -> Columns:
+    """Of a trial without a row there is nothing to say."""
     name = facts["trial"][0]
     lines: list[Line] = []
+    if Kind.WORDS not in facts["kind"]:
+        return {column: [] for column in FINDINGS.names}
     try:
-        trial = Trial(facts, declared)
+        trial = Trial(facts, declared if isinstance(declared, Declared) else declared[name])
         case = Case(trial, Owed(trial))
     except Exception as error:
         lines = [_crashed(clause, error) for clause in CLAUSES]
