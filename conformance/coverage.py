@@ -37,10 +37,13 @@ def existing_systems() -> frozenset[System]:
     return systems_of(entry.name for entry in entry_points(group=GROUP))
 
 
-def gaps(clauses: Iterable[Clause], cases: Mapping[str, Iterable[str]], existing: Set[System]) -> tuple[str, ...]:
+def gaps(
+    clauses: Iterable[Clause], cases: Mapping[str, Iterable[str]], existing: Set[System], pending: Set[str] = frozenset()
+) -> tuple[str, ...]:
     """One sentence per hole: a case without a clause, a case with an unknown one, a clause without a case.
 
-    A clause that is verified by inspection alone needs no case; the certificate says that people read it.
+    A clause that is verified by inspection alone needs no case; the certificate says that people read it. One that is pending has
+    no case yet and is not-run; it leaves the list with its first case, or the list would hide that the case is lost again.
     """
     known = {clause.id: clause for clause in clauses}
     shown: set[str] = set()
@@ -53,8 +56,13 @@ def gaps(clauses: Iterable[Clause], cases: Mapping[str, Iterable[str]], existing
         for unknown in sorted(set(named) - known.keys()):
             sentences.append(f"{case} names {unknown}, which is no clause: correct the id or add the clause to fireassay.spec.clauses.")
     for id_, clause in sorted(known.items()):
-        if clause.system in existing and id_ not in shown and set(clause.verified) != {Method.INSPECTION}:
+        if id_ in pending:
+            if id_ in shown:
+                sentences.append(f"{id_} ({clause.title}) is listed as pending and has a case: take it out of conformance/pending.py.")
+        elif clause.system in existing and id_ not in shown and set(clause.verified) != {Method.INSPECTION}:
             sentences.append(f"{id_} ({clause.title}) has no case while its system exists: write a case marked clause({id_!r}).")
+    for unknown in sorted(pending - known.keys()):
+        sentences.append(f"{unknown} is listed as pending and is no clause: correct conformance/pending.py.")
     return tuple(sentences)
 
 

@@ -74,3 +74,17 @@ def test_targets_are_read_from_the_entry_points_without_importing_them(monkeypat
 def test_clauses_of_absent_systems_are_not_run() -> None:
     assert standing(CLAUSES, {System.LOG, System.CHR}) == {"COM-01": Verdict.NOT_RUN}
     assert set(standing(CLAUSES, frozenset()).values()) == {Verdict.NOT_RUN}
+
+
+def test_a_pending_clause_needs_no_case_yet() -> None:
+    assert gaps(CLAUSES, {"a": ["LOG-01"], "b": ["COM-01"]}, ALL, {"CHR-01"}) == ()
+
+
+def test_a_pending_clause_that_has_a_case_is_named() -> None:
+    (sentence,) = gaps(CLAUSES, {"a": ["LOG-01", "CHR-01", "COM-01"]}, ALL, {"CHR-01"})
+    assert "take it out of conformance/pending.py" in sentence
+
+
+def test_what_is_pending_must_be_a_clause() -> None:
+    (sentence,) = gaps(CLAUSES, {"a": ["LOG-01", "CHR-01", "COM-01"]}, ALL, {"CHR-99"})
+    assert sentence.startswith("CHR-99 is listed as pending and is no clause")
