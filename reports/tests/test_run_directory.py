@@ -1,5 +1,6 @@
 """A run directory that is not whole is an error that says what, where and what to do; never a verdict."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -159,6 +160,21 @@ def test_digests_lead_nowhere_else(run: Path, name: str) -> None:
 def test_a_digest_that_is_none(run: Path) -> None:
     edit(run / "digests.json", lambda document: document["files"].update({"junit.xml": "abc"}))
     refused(run, "junit.xml is no SHA-256")
+
+
+def test_a_file_behind_a_linked_directory_is_no_file_of_a_run(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.log").write_text("x")
+    (run / "logs").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
+    digest = hashlib.sha256(b"x").hexdigest()
+    edit(run / "digests.json", lambda document: document["files"].update({"logs/a.log": digest}))
+    refused(run, "logs/a.log", "lies behind a link")
+
+
+def test_times_are_as_unsure_as_the_unsurest_recording(run: Path) -> None:
+    assert open_run(run).declared.epsilon_ns == 0
+    recordings(run, lambda each: each["name"] == "0002-reader-3" and each.update(epsilon_ns=500))
+    assert open_run(run).declared.epsilon_ns == 500
 
 
 def test_extra_files_are_reported_and_do_no_harm(run: Path) -> None:

@@ -134,6 +134,19 @@ def test_a_row_that_is_none(run: Path, column: str, value: int) -> None:
     refused(run, "row 3 of", "no history row")
 
 
+def test_row_groups_larger_than_sealing_makes_any_are_not_read(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One would be unpacked as a whole, however small its file is."""
+    monkeypatch.setattr(sealed, "_ROW_GROUP", 3)
+    refused(run, "row group 0 is larger")
+
+
+def test_recordings_out_of_order(run: Path) -> None:
+    """A trial's rows lie together only where names are sorted."""
+    edit(run / "history" / "_actors.json", lambda document: document["recordings"].reverse())
+    digest_again(run)
+    refused(run, "_actors.json", "is not sorted by name")
+
+
 def test_a_part_is_missing(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", rows_per_file=7)
     (run / "history" / "part-00001.parquet").unlink()

@@ -242,6 +242,14 @@ def test_what_is_not_promised_is_not_applicable(tmp_path: Path) -> None:
     assert found.witnesses == ()
 
 
+def test_witnesses_against_what_is_not_promised_are_not_shown(tmp_path: Path) -> None:
+    run = open_run(make_run(tmp_path / "run", [lossy]))
+    clauses = [replace(each, needs=("seekable",)) if each.id == "LOG-10" else each for each in ALL]
+    found = said(verdicts_of(run, "python", judge_python(run, lambda text: None), clauses), "LOG-10")
+    assert (found.verdict, found.witnesses, found.witnesses_total) == (Verdict.NOT_APPLICABLE, (), 0)
+    assert found.trials == {"fail": 1}
+
+
 def test_a_case_that_fails_where_nothing_is_promised_is_told(tmp_path: Path) -> None:
     found = said(judged(tmp_path, promises=Promises(), cases=[case("LOG-10", outcome="failed")]), "LOG-10")
     assert found.verdict is Verdict.NOT_APPLICABLE
@@ -274,6 +282,13 @@ def test_nine_of_ten_are_enough_and_eight_are_not(tmp_path: Path) -> None:
     fired = [fault(f"{n:04}") for n in range(1, 10)]
     assert resting([*fired, missed(1)], tmp_path / "nine", stories).verdict is Verdict.PASS
     assert resting([*fired[:8], missed(1), missed(2)], tmp_path / "eight", stories).verdict is Verdict.UNKNOWN
+
+
+def test_one_place_never_reached_is_too_many_however_many_fired(tmp_path: Path) -> None:
+    fired = [fault(f"{n:04}") for n in range(1, 20)]
+    never = missed(1, kind="failpoint", where="chr.roll", nth=1)
+    assert resting([*fired, missed(1)], tmp_path / "reached", [clean] * 19).verdict is Verdict.PASS
+    assert resting([*fired, never], tmp_path / "never", [clean] * 19).verdict is Verdict.UNKNOWN
 
 
 def test_unfired_faults_acquit_nobody(tmp_path: Path) -> None:
