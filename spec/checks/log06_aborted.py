@@ -11,6 +11,7 @@ CLAUSE = "LOG-06"
 
 
 def check(history: History, declared: Declared) -> CheckResult:
+    history = history.with_epsilon(declared.epsilon_ns)
     found = []
     for delivery in history.deliveries:
         append = history.append_of.get((delivery.stream, delivery.identity))

@@ -234,6 +234,20 @@ def a_cursor_beyond_the_recovered_end_sees_nothing_new(h: HistoryBuilder) -> Non
     r.end()
 
 
+# -- seen dead by another clock
+
+
+@tell("LOG-06", "clean", declared=Declared(epsilon_ns=4 * TICK_NS))
+@tell("LOG-06", "unknown")
+def a_failed_append_was_recorded_just_after_its_process_was_seen_dead(h: HistoryBuilder) -> None:
+    p = h.producer(1)
+    p.append(0).ok(0)
+    append = p.append(1)
+    h.exit(p)
+    append.fail()
+    h.reader().read((0, p.key(0)))
+
+
 # -- owed
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from fireassay.spec.history.history import History
-from fireassay.spec.history.model import Append
+from fireassay.spec.history.model import Append, Crash
 from fireassay.spec.history.ops import Flag, Op, Phase
 from fireassay.spec.history.row import Identity, Row
 from fireassay.spec.outcomes import Outcome
@@ -44,7 +44,11 @@ def _acked(history: History, rows: list[Row]) -> list[Row]:
 
 def _safe(plan: Plan, history: History) -> bool:
     """Everything acknowledged is owed, whatever happened."""
-    return not plan.after_sync or not history.crashes
+    return not history.crashes or not (plan.after_sync or _dark(history))
+
+
+def _dark(history: History) -> bool:
+    return any(crash.grade == "power" for crash in history.crashes)
 
 
 def _trimmed(history: History) -> bool:
@@ -181,11 +185,25 @@ def _unseen(plan: Plan, history: History, draw: Draw) -> History | None:
 
 
 def _lost(plan: Plan, history: History, draw: Draw) -> History | None:
-    if plan.after_sync or (plan.positions == "none" and _trimmed(history)):
+    if plan.after_sync or _dark(history) or (plan.positions == "none" and _trimmed(history)):
         return None
     rows = _acked(history, _drained(history))
     victim = _pick([r for r in rows if any(not history.after_crash(_append(history, r), c) for c in history.crashes)], draw)
     return victim and _without(history, [victim])
+
+
+def _lost_in_the_dark(plan: Plan, history: History, draw: Draw) -> History | None:
+    """Synced before the power failed. Where a process died, too, nobody may know who took it."""
+    calmer = tuple(step for step in plan.steps if not step[0].startswith("kill") and step[0] != "trim")
+    history = simulate(replace(plan, steps=(("append", 0, 1), *calmer, ("sync", 0, 1), ("power", 0, 1))))
+    rows = _acked(history, _drained(history))
+    victim = _pick([r for r in rows if any(_synced(history, _append(history, r), c) for c in history.crashes)], draw)
+    return victim and _without(history, [victim])
+
+
+def _synced(history: History, append: Append, crash: Crash) -> bool:
+    syncs = (s for s in history.syncs if s.outcome is Outcome.OK and s.stream == append.stream)
+    return any(history.before(append, sync) and history.before_crash(sync, crash) for sync in syncs)
 
 
 _ALL: Mapping[str, Plant] = {
@@ -203,6 +221,7 @@ _ALL: Mapping[str, Plant] = {
     "unseen": _unseen,
     "skip": _skip,
     "lost-write-process": _lost,
+    "lost-write-power": _lost_in_the_dark,
 }
 
 

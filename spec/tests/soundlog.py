@@ -15,7 +15,7 @@ __all__ = ["Plan", "declared_for", "plans", "simulate"]
 DEADLINE = 60 * TICK_NS
 _WRITING = ("append", "append", "append", "run", "batch", "info-kept", "info-lost", "fail", "sync", "trim", "overlap")
 _READING = ("read", "read", "read", "read-run", "read-unknown", "reopen")
-_ENDING = ("kill-reader", "kill", "kill-in-run", "kill-unrecorded", "exit", "pause")
+_ENDING = ("kill-reader", "kill", "kill-in-run", "kill-unrecorded", "exit", "pause", "power")
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,8 @@ class _Log:
         elif what == "exit":
             self.h.exit(self.producers[who])
             self.replace(who)
+        elif what == "power":
+            self.power()
         elif what == "pause":
             self.h.awake(2 * DEADLINE)
         else:
@@ -196,6 +198,19 @@ class _Log:
                 self.cursors[at] = len(log)
             if recorded and self.plan.after_sync and self.stream(number) == stream:
                 reader.seek(self.position(self.cursors[at]), stream=stream)
+
+    def power(self) -> None:
+        """Everybody dies, and only what was synced is there again; readers come back where they were."""
+        self.h.power_loss(*self.producers, *self.readers, fault=self.h.new_call())
+        for stream, log in self.logs.items():
+            del log[max(self.durable[stream], self.trimmed[stream]) :]
+            self.h.recovered(self.position(len(log)), stream=stream)
+        for who in range(3):
+            self.replace(who)
+            self.readers[who] = self.reader()
+            at, stream = self.cursor(who), self.stream(who)
+            self.cursors[at] = min(self.cursors[at], len(self.logs[stream]))
+            self.readers[who].open(self.position(self.cursors[at]), stream=stream)
 
     def replace(self, who: int) -> None:
         self.incarnations[who] += 1
