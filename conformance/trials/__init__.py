@@ -1,0 +1,9 @@
+"""Trials: real processes on one target, recorded as one history each. A trial plans, makes and records; it never judges."""
+
+from fireassay.conformance.trials.histories import convictions, histories, judge_trials
+from fireassay.conformance.trials.results import FaultRecord, NotRun, TrialResult
+from fireassay.conformance.trials.setting import Load, Setting
+from fireassay.conformance.trials.steady import steady
+from fireassay.conformance.trials.trial import Trial
+
+__all__ = ["FaultRecord", "Load", "NotRun", "Setting", "Trial", "TrialResult", "convictions", "histories", "judge_trials", "steady"]
