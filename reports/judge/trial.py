@@ -75,6 +75,16 @@ class Records:
     def t_row(self, number: int) -> int:
         return int(self.facts[int(self.fact[number])].t_row)
 
+    def some(self, numbers: Ints) -> Moment:
+        """These alone, to be compared with others."""
+        return SimpleNamespace(
+            actor=self.actor[numbers],
+            t_inv=self.t_inv[numbers],
+            t_done=self.t_done[numbers],
+            inv=self.inv[numbers],
+            done=self.done[numbers],
+        )
+
     def at(self, number: int) -> Moment:
         return SimpleNamespace(
             actor=int(self.actor[number]),

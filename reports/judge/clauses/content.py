@@ -15,8 +15,7 @@ def phantom(case: Case) -> Verdicts:
     t, a, d, said = case.t, case.t.a, case.t.d, Verdicts("LOG-04")
     too_early = np.zeros(len(d), dtype=bool)
     known = np.flatnonzero(t.app >= 0)
-    for n in known.tolist():
-        too_early[n] = bool(t.before(d.at(n), a.at(int(t.app[n]))))
+    too_early[known] = t.before(d.some(known), a.some(t.app[known]))
     for n in range(len(d)):
         stream, flags, where = int(d.stream[n]), int(d.flags[n]), int(d.position[n])
         rows, text = case.rows(d, [n]), ""

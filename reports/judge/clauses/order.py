@@ -49,7 +49,7 @@ def _reorders(case: Case, said: Verdicts, chain: Chain, firsts: Ints) -> None:
             earliest = _earliest_behind(np.where(acked & (a.actor[mine] == author), a.done[mine], np.iinfo(np.int64).max))
             open_ = (rival < 0) & (earliest >= 0)
             later = mine[earliest]
-            ended = t.before(_Some(case, later), _Some(case, mine))
+            ended = t.before(a.some(later), a.some(mine))
             rival = np.where(open_ & ended, earliest, rival)
         hits += [(int(here[i]), int(here[rival[i]])) for i in np.flatnonzero(rival >= 0)]
     for i, j in sorted(hits, reverse=True):
@@ -68,15 +68,6 @@ def _earliest_behind(done: Ints) -> Ints:
         if done[i] < np.iinfo(np.int64).max and (held < 0 or done[i] < done[held]):
             held = i
     return best
-
-
-class _Some:
-    """Some appends, as records to compare."""
-
-    def __init__(self, case: Case, numbers: Ints) -> None:
-        a = case.t.a
-        self.actor, self.t_inv, self.t_done = a.actor[numbers], a.t_inv[numbers], a.t_done[numbers]
-        self.inv, self.done = a.inv[numbers], a.done[numbers]
 
 
 def _disagreement(case: Case, said: Verdicts, one: Chain, mine: Ints, other: Chain, theirs: Ints) -> None:

@@ -12,15 +12,17 @@ class Standing:
     def __init__(self, case: Case, chain: Chain) -> None:
         self._t, self._chain = case.t, chain
         self._done = case.t.d.done[chain.got]
+        named = chain.got[~case.t.nameless[chain.got]]
+        names, first = np.unique(case.t.d.identity[named], return_index=True)
+        self._first = dict(zip(names.tolist(), case.t.d.done[named[first]].tolist(), strict=True))
 
     def got(self, number: int, place: int) -> bool:
         """By name, before that place."""
         t = self._t
         if t.a.anonymous[number]:
             return False
-        named = self._chain.got[~t.nameless[self._chain.got]]
-        mine = named[t.d.identity[named] == t.a.identity[number]]
-        return bool(len(mine)) and bool(t.d.done[mine[0]] < place)
+        first = self._first.get(int(t.a.identity[number]))
+        return first is not None and bool(first < place)
 
     def ahead(self, number: int, place: int) -> bool:
         t, a, start = self._t, self._t.a, self._chain.start
