@@ -1,6 +1,9 @@
 """Factories as others may write them, for test_targets."""
 
+from collections.abc import Mapping
 from pathlib import Path
+
+from fireassay.conformance.targets.plainlog import PlainLog, make
 
 
 def broken(place: Path, options: object) -> object:
@@ -17,3 +20,9 @@ def failpoints() -> list[tuple[str, str, str]]:
 
 def control_file(path: Path) -> tuple[str, Path]:
     return "control", path
+
+
+def loud(place: Path, options: Mapping[str, str]) -> PlainLog:
+    """Prints where it should not."""
+    print("hello from inside", flush=True)
+    return make(place, options)
