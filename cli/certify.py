@@ -1,38 +1,69 @@
-"""`fireassay certify`: examine the registered targets and print one verdict per clause.
+"""`fireassay certify` and `fireassay run`: examine a target, and judge what was recorded."""
 
-No target can be examined yet, so every clause stands at not-run, and the command says so by its exit code.
-"""
-
-from collections import Counter
+import secrets
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from fireassay.cli.examination import examine
+from fireassay.cli.judge import Engine, EngineName, Master, judged, show
 from fireassay.cli.output import AsJson, print_rows
-from fireassay.conformance.coverage import standing
-from fireassay.spec.clauses import ALL
-from fireassay.spec.outcomes import Verdict, fold
+from fireassay.cli.progress import stages
 
 __all__ = ["register"]
 
-EXIT_NOTHING_SHOWN = 4
+DEFAULT_TARGET = "chronicle"
+
+
+class Mode(StrEnum):
+    QUICK = "quick"
+    LONG = "long"
+
+
+Target = Annotated[str, typer.Argument(help="NAME, NAME?key=value, py:module:function or driver:COMMAND; `fireassay targets` lists names.")]
+How = Annotated[Mode, typer.Option(help="quick: some minutes on two cores; long: more of everything.")]
+Seed = Annotated[
+    int | None, typer.Option(min=0, max=(1 << 32) - 1, help="Repeats the draws of a run; without it one is drawn and printed.")
+]
+Out = Annotated[Path | None, typer.Option(help="The run directory to make; without it runs/TIME-TARGET-SEED.")]
 
 
 def register(app: typer.Typer, room: str) -> None:
     app.command("certify", rich_help_panel=room)(certify)
+    app.command("run", rich_help_panel=room)(run)
 
 
-def certify(as_json: AsJson = False) -> None:
-    """Examine the reference and print the verdict of every clause.
+def certify(
+    target: Target = DEFAULT_TARGET,
+    mode: How = Mode.QUICK,
+    seed: Seed = None,
+    out: Out = None,
+    engine: Engine = EngineName.SPARK,
+    master: Master = "local[*]",
+    as_json: AsJson = False,
+) -> None:
+    """Examine a target and judge it: a run directory with history, verdicts, certificate and report.
 
-    Exit 0 only if every clause that applies was shown to hold; 4 while something was not run.
+    Exit 0 if nothing failed and nothing examined stayed unknown; 1 if something failed; 4 if something is unknown or nothing was shown.
 
-    [bold]Examples[/]: fireassay certify · fireassay certify --json
+    [bold]Examples[/]: fireassay certify · fireassay certify "driver:./my-log --fast" · fireassay certify chronicle --seed 7 --mode long
     """
-    # Whatever is registered, nothing can be examined in this version: no clause has run.
-    verdicts = standing(ALL, frozenset())
-    rows = [{"clause": clause.id, "verdict": verdicts[clause.id].value, "title": clause.title} for clause in ALL]
-    print_rows(rows, as_json=as_json, title="Verdicts")
-    counts = Counter(verdicts.values())
-    summary = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-    typer.echo(f"{summary}. No target can be examined in this version, so nothing is certified.", err=True)
-    raise typer.Exit(0 if fold(verdicts.values()) in (Verdict.PASS, Verdict.TOLERATED) else EXIT_NOTHING_SHOWN)
+    drawn = secrets.randbits(32) if seed is None else seed
+    with stages() as progress:
+        typer.echo(f"examining {target}, seed {drawn} (repeat with: fireassay certify '{target}' --mode {mode} --seed {drawn})", err=True)
+        path = examine(target, mode=mode.value, seed=drawn, out=out, progress=progress)
+        found = judged(path, engine, master, progress)
+    show(found, as_json=as_json)
+
+
+def run(target: Target = DEFAULT_TARGET, mode: How = Mode.QUICK, seed: Seed = None, out: Out = None, as_json: AsJson = False) -> None:
+    """Examine a target and leave a run directory, unjudged.
+
+    [bold]Examples[/]: fireassay run · fireassay run plainlog --seed 7 --out runs/mine · fireassay judge runs/mine
+    """
+    drawn = secrets.randbits(32) if seed is None else seed
+    with stages() as progress:
+        path = examine(target, mode=mode.value, seed=drawn, out=out, progress=progress)
+    print_rows([{"run": str(path), "target": target, "seed": drawn}], as_json=as_json)

@@ -6,7 +6,7 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from fireassay.cli import certify, clauses, doctor, failpoints, floors, layouts, mutants, promises, record
+from fireassay.cli import certify, clauses, doctor, driver, failpoints, floors, judge, layouts, mutants, promises, record, targets
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
 
 __all__ = ["app", "main"]
@@ -27,6 +27,9 @@ app = typer.Typer(
 
 for module, room in (
     (certify, "Examination"),
+    (targets, "Examination"),
+    (driver, "Examination"),
+    (judge, "Examination"),
     (record, "Examination"),
     (clauses, "Specification"),
     (layouts, "Specification"),

@@ -12,6 +12,8 @@ from rich.text import Text
 
 __all__ = ["AsJson", "print_rows", "print_value"]
 
+_NARROW = 14  # a column of short words is not broken up for the sake of a long one
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a table.")]
 
 
@@ -30,10 +32,12 @@ def print_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool, title: st
         console.print(f"{title or 'rows'}: none")
         return
     table = Table(title=title or None, title_justify="left", header_style="bold", pad_edge=False)
+    cells = [[_cell(value) for value in row.values()] for row in rows]
     for index, key in enumerate(rows[0]):
-        table.add_column(key.replace("_", " "), no_wrap=index == 0, overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        longest = max(row[index].cell_len for row in cells)
+        table.add_column(key.replace("_", " "), no_wrap=index == 0, overflow="fold", min_width=min(longest, _NARROW))
+    for row_cells in cells:
+        table.add_row(*row_cells)
     console.print(table)
 
 

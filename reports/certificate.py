@@ -140,7 +140,7 @@ def not_verified(run: Run, verdicts: Verdicts) -> dict[str, Any]:
 
 def repeat(run: Run) -> dict[str, Any]:
     target, manifest = run.manifest.target, run.manifest
-    again = ["fireassay", "run", "--target", target.spec, "--seed", str(manifest.seed), *(["--long"] if manifest.mode == "long" else [])]
+    again = ["fireassay", "run", target.spec, "--mode", manifest.mode, "--seed", str(manifest.seed)]
     return {
         "judge": "fireassay judge RUN_DIRECTORY",
         "run": shlex.join(again),

@@ -1,9 +1,22 @@
 """Trials: real processes on one target, recorded as one history each. A trial plans, makes and records; it never judges."""
 
 from fireassay.conformance.trials.histories import convictions, histories, judge_trials
+from fireassay.conformance.trials.kill_random import kill_random
 from fireassay.conformance.trials.results import FaultRecord, NotRun, TrialResult
 from fireassay.conformance.trials.setting import Load, Setting
 from fireassay.conformance.trials.steady import steady
 from fireassay.conformance.trials.trial import Trial
 
-__all__ = ["FaultRecord", "Load", "NotRun", "Setting", "Trial", "TrialResult", "convictions", "histories", "judge_trials", "steady"]
+__all__ = [
+    "FaultRecord",
+    "Load",
+    "NotRun",
+    "Setting",
+    "Trial",
+    "TrialResult",
+    "convictions",
+    "histories",
+    "judge_trials",
+    "kill_random",
+    "steady",
+]

@@ -200,7 +200,7 @@ def test_the_certificate_lists_what_was_not_verified(judged: Judged) -> None:
     assert all(each["reasons"] for each in found["clauses"])
     assert {"clause": "LOG-07", "reason": "not shown under power loss: power: no loop device"} in found["partly"]
     assert found["systems"] == ["BRG", "COM", "OMB", "SMB"]
-    assert judged.certificate["repeat"]["run"] == "fireassay run --target made --seed 7"
+    assert judged.certificate["repeat"]["run"] == "fireassay run made --mode quick --seed 7"
 
 
 def test_another_build_and_other_clauses_are_told(tmp_path: Path) -> None:
