@@ -12,17 +12,17 @@ ONE_MAP = "-Wl,--wrap=mmap,--wrap=munmap"
 PROGRAM = Path(__file__).parent / "c" / "test_chronicle.c"
 
 
-def built(sanitizer: str, variant: str, where: Path, *macros: str) -> Path:
-    sources = [PROGRAM, *native.core_sources()]
+def built(sanitizer: str, variant: str, where: Path, program: Path = PROGRAM, *options: str) -> Path:
+    sources = [program, *native.core_sources()]
     objects = native.compile_objects(native.GCC, variant, where, sources, SANITIZERS[sanitizer])
-    return native.link(native.GCC, objects, where / "chronicle", ONE_MAP, *macros, sanitizers=SANITIZERS[sanitizer])
+    return native.link(native.GCC, objects, where / "chronicle", *options, sanitizers=SANITIZERS[sanitizer])
 
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
 @pytest.mark.parametrize("variant", ["release", "mutants"])
 def test_a_writer_and_two_readers_in_threads_run_clean(tmp_path: Path, sanitizer: str, variant: str) -> None:
-    program = built(sanitizer, variant, tmp_path)
+    program = built(sanitizer, variant, tmp_path, PROGRAM, ONE_MAP)
     (tmp_path / "place").mkdir()
     done = subprocess.run([program, tmp_path / "place"], capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
@@ -45,3 +45,13 @@ def test_tsan_sees_the_threads_meet(tmp_path: Path) -> None:
     done = subprocess.run([program, tmp_path / "place"], capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert "data race" in done.stderr
+
+
+@pytest.mark.sanitizer
+def test_files_changed_at_random_never_lead_out_of_the_map(tmp_path: Path) -> None:
+    program = built("asan-ubsan", "release", tmp_path, PROGRAM.with_name("fuzz_chronicle.c"))
+    for seed in (1, 2):
+        where = tmp_path / f"seed{seed}"
+        where.mkdir()
+        done = subprocess.run([program, where, str(seed), "300"], capture_output=True, text=True, timeout=200)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", ""), f"seed {seed}"
