@@ -18,7 +18,9 @@ def write_text(path: Path, text: str) -> None:
     """Under another name, on disk, then renamed; replaces what was there."""
     descriptor, passing = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
+        with open(
+            descriptor, "w", encoding="utf-8", errors="replace"
+        ) as file:  # a target may say what is no text; a run is not lost for it
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
