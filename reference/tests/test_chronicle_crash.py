@@ -1,6 +1,7 @@
 """The writer killed at every failpoint: what it acknowledged is there, and the next writer goes on behind it."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -134,3 +135,32 @@ def test_a_reader_killed_inside_its_commit_resumes_at_the_old_or_the_new_place(c
         with Reader(queue, "r") as reader:
             assert reader.opened_at == start + 1
             assert [message.seq for message in reader.read_batch(9).messages][:1] == [start + 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_readers_go_on_while_writers_are_killed_at_random_instants(tmp_path: Path, seed: int) -> None:
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    queue = tmp_path / "queue"
+    Writer(queue, SEGMENT, heartbeat_s=0).close()
+    acknowledged = -1
+    seen: list[list[tuple[int, bytes]]] = [[], []]
+    with Reader(queue, "one") as one, Reader(queue, "two") as two:
+        for _ in range(12):
+            command = [sys.executable, "-m", "fireassay.reference.chronicle.worker", str(queue), "100000", str(SEGMENT)]
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+                assert child.stdout is not None
+                for _ in range(chance.randint(1, 60)):
+                    line = child.stdout.readline()
+                    for found, reader in zip(seen, (one, two), strict=True):
+                        found += [(message.seq, message.payload) for message in reader.read_batch(chance.randint(1, 9)).messages]
+                child.kill()
+                lines = [line, *child.stdout.read().splitlines()]
+            acknowledged = max([acknowledged, *(int(text) for text in lines if text.strip().isdecimal())])
+        with Writer(queue, SEGMENT, heartbeat_s=0) as writer:
+            last = writer.append(payload_of(writer.next_seq))
+            for found, reader in zip(seen, (one, two), strict=True):
+                while not (batch := reader.read_batch(50)).end:
+                    found += [(message.seq, message.payload) for message in batch.messages]
+    assert last > acknowledged
+    assert seen[0] == seen[1] == [(number, payload_of(number)) for number in range(last + 1)]
