@@ -38,6 +38,8 @@ def run_cases(
     with tempfile.TemporaryDirectory(prefix="fireassay-cases-") as scratch:
         results, log = Path(scratch) / "results.jsonl", Path(scratch) / "pytest.log"
         results.touch()
+        settings = Path(scratch) / "pytest.ini"  # not those of whatever project the caller stands in
+        settings.write_text("[pytest]\nconsider_namespace_packages = true\n", encoding="utf-8")
         command = [
             sys.executable,
             "-m",
@@ -48,10 +50,10 @@ def run_cases(
             target,
             f"--case-results={results}",
         ]
-        command += ["-p", "no:cacheprovider", "-q", "--color=no", f"--basetemp={Path(scratch) / 'places'}", f"--rootdir={scratch}", *select]
+        command += ["-p", "no:cacheprovider", "-q", "--color=no", f"--basetemp={Path(scratch) / 'places'}", "-c", str(settings), *select]
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, cwd=scratch, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **(environment or {})},
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **(environment or {})},
                 start_new_session=True,
             )  # fmt: skip
             try:
