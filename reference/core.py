@@ -9,12 +9,13 @@ import functools
 import hashlib
 import importlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from fireassay.spec.outcomes import EnvironmentUnfit, ErrorClass, HarnessError
 
-__all__ = ["VARIANTS", "CoreError", "check", "digest", "load", "path", "variant_from_environment"]
+__all__ = ["VARIANTS", "CoreError", "check", "digest", "is_loaded", "load", "path", "variant_from_environment"]
 
 VARIANTS = {"release": "_core", "failpoints": "_core_failpoints", "mutants": "_core_mutants"}
 
@@ -37,6 +38,11 @@ def variant_from_environment() -> str:
 def load(variant: str | None = None) -> tuple[Any, Any]:
     """(ffi, lib) of the variant; two variants may be loaded side by side."""
     return _load(variant or variant_from_environment())
+
+
+def is_loaded(variant: str) -> bool:
+    """Whether this process has that variant already."""
+    return f"fireassay.reference.{VARIANTS[variant]}" in sys.modules
 
 
 def path(variant: str | None = None) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fireassay.reference import core
 
-__all__ = ["Mutant", "mutants", "selected"]
+__all__ = ["Mutant", "is_selected", "mutants", "selected"]
 
 
 @dataclass(frozen=True)
@@ -36,3 +36,12 @@ def selected(name: str) -> Iterator[None]:
         yield
     finally:
         lib.fa_mutant_select(ffi.NULL, ffi.NULL)
+
+
+def is_selected(name: str) -> bool:
+    """Whether this process shows that fault, for faults in Python code; never where the mutants build is not in use."""
+    if core.variant_from_environment() != "mutants" and not core.is_loaded("mutants"):
+        return False
+    ffi, lib = core.load("mutants")
+    current = lib.fa_mutant_current()
+    return bool(current != ffi.NULL and ffi.string(current) == name.encode())

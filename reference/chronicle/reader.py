@@ -8,10 +8,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from fireassay.reference import core
-from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE
+from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
 
-__all__ = ["Batch", "Message", "Reader"]
+__all__ = ["HEADER", "Batch", "Copied", "Message", "Reader", "message_of", "span"]
+
+HEADER = 64  # of a segment and of a record; records begin at multiples of it
 
 _SLICE_S = 0.05  # signals reach Python between slices of a wait
 
@@ -30,6 +32,30 @@ class Message:
 class Batch:
     messages: tuple[Message, ...]
     end: bool  # the reader stood at the end of the log
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    count: int
+    next: tuple[int, int] | None  # to commit when the copies are safe; None where there were none
+    end: bool
+
+
+def span(length: int) -> int:
+    """What a record of that length takes up in its segment."""
+    return HEADER + length + -length % HEADER
+
+
+def message_of(ffi: Any, record: Any) -> Message:
+    """A copy of what the core points to."""
+    return Message(
+        record.seq,
+        record.timestamp_ns,
+        record.type_id,
+        record.flags,
+        ffi.buffer(record.payload, record.length)[:],
+        (record.next_segment, record.next_offset),
+    )
 
 
 class Reader:
@@ -55,6 +81,23 @@ class Reader:
 
     def read_batch(self, limit: int, wait_s: float = 0.0) -> Batch:
         """At most `limit` messages; waits for the first one up to that time."""
+        self._fill(limit, wait_s)
+        return Batch(tuple(message_of(self._ffi, self._room[i]) for i in range(self._count[0])), bool(self._end[0]))
+
+    def copy_to(self, writer: Writer, limit: int, wait_s: float = 0.0) -> Copied:
+        """Appends its next messages to another queue as they are. One that the other refuses is the next to be read."""
+        self._fill(limit, wait_s)
+        count, records = int(self._count[0]), self._room
+        try:
+            writer.append_records(records, count)
+        except Appended as error:
+            refused = records[len(error.seqs)]
+            self.seek(refused.next_segment, refused.next_offset - span(refused.length))
+            raise
+        place = (int(records[count - 1].next_segment), int(records[count - 1].next_offset)) if count else None
+        return Copied(count, place, bool(self._end[0]))
+
+    def _fill(self, limit: int, wait_s: float) -> None:
         if limit > self._limit:
             self._room, self._limit = self._ffi.new("chronicle_record[]", limit), limit
         deadline = time.monotonic() + wait_s
@@ -64,7 +107,10 @@ class Reader:
             if self._count[0] or not self._end[0] or left <= 0:
                 break
             self._lib.chronicle_reader_wait(self._reader, int(min(left, _SLICE_S) * 1e9))
-        return Batch(tuple(self._message(self._room[i]) for i in range(self._count[0])), bool(self._end[0]))
+
+    def seek(self, segment: int, offset: int) -> None:
+        """The next message read is the one that begins at that place between two records."""
+        self._check(self._lib.chronicle_reader_seek(self._reader, segment, offset, self._err))
 
     def commit(self, segment: int, offset: int) -> None:
         """Everything before that place is done with; survives the death of this process."""
@@ -93,16 +139,6 @@ class Reader:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-    def _message(self, record: Any) -> Message:
-        return Message(
-            record.seq,
-            record.timestamp_ns,
-            record.type_id,
-            record.flags,
-            self._ffi.buffer(record.payload, record.length)[:],
-            (record.next_segment, record.next_offset),
-        )
 
     def _check(self, status: int) -> Any:
         return core.check(self._ffi, self._err, status)

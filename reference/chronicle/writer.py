@@ -57,8 +57,10 @@ class Writer:
         """The number that the next record gets."""
         return int(self._writer.next_seq)
 
-    def append(self, payload: bytes, type_id: int = 0, flags: int = 0) -> int:
-        """The record's number; it is visible now and survives the death of this process."""
+    def append(self, payload: bytes, type_id: int = 0, flags: int = 0, timestamp_ns: int | None = None) -> int:
+        """The record's number; it is visible now and survives the death of this process. An importer gives the timestamp itself."""
+        if timestamp_ns is not None:
+            return self.append_stamped([(timestamp_ns, type_id, flags, payload)])[0]
         seq = self._ffi.new("uint64_t *")
         self._check(self._lib.chronicle_writer_append(self._writer, type_id, flags, payload, len(payload), seq, self._err))
         return int(seq[0])
@@ -70,7 +72,9 @@ class Writer:
         lengths = self._ffi.new("uint64_t[]", [len(payload) for payload in payloads])
         joined = b"".join(payloads)
         status = self._lib.chronicle_writer_append_batch(self._writer, type_id, flags, joined, lengths, count, seqs, done, self._err)
-        written = tuple(self._ffi.unpack(seqs, done[0])) if done[0] else ()
+        return self._numbers(tuple(self._ffi.unpack(seqs, done[0])) if done[0] else (), status)
+
+    def _numbers(self, written: tuple[int, ...], status: int) -> tuple[int, ...]:
         if status == 0:
             return written
         try:
@@ -78,6 +82,22 @@ class Writer:
         except core.CoreError as error:
             raise Appended(error, written) from error
         raise AssertionError(status)
+
+    def append_stamped(self, records: Sequence[tuple[int, int, int, bytes]]) -> tuple[int, ...]:
+        """Records of (timestamp_ns, type_id, flags, payload); their numbers, in order. Appended where it ended in the middle."""
+        room = self._ffi.new("chronicle_record[]", len(records))
+        payloads = [self._ffi.from_buffer(record[3]) for record in records]  # keeps them where they are
+        for at, (timestamp_ns, type_id, flags, payload) in enumerate(records):
+            one = room[at]
+            one.timestamp_ns, one.type_id, one.flags = timestamp_ns, type_id, flags
+            one.payload, one.length = payloads[at], len(payload)
+        return self.append_records(room, len(records))
+
+    def append_records(self, records: Any, count: int) -> tuple[int, ...]:
+        """As append_stamped, from an array of the core such as a reader fills."""
+        first, done = self.next_seq, self._ffi.new("size_t *")
+        status = self._lib.chronicle_writer_append_records(self._writer, records, count, done, self._err)
+        return self._numbers(tuple(range(first, first + done[0])), status)
 
     def flush_sync(self) -> None:
         """Everything appended so far, by earlier writers too, survives power loss."""

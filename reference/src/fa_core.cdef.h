@@ -29,6 +29,7 @@ int fa_mutant_count(void);
 const char *fa_mutant_name(int index);
 const char *fa_mutant_clause(int index);
 const char *fa_mutant_what(int index);
+const char *fa_mutant_current(void);
 
 uint32_t fa_crc32(uint32_t crc, const void *bytes, size_t length);
 uint32_t fa_crc32_table(uint32_t crc, const void *bytes, size_t length);

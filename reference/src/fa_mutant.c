@@ -27,6 +27,8 @@ const char *fa_mutant_clause(int index) { return index >= 0 && index < fa_mutant
 
 const char *fa_mutant_what(int index) { return index >= 0 && index < fa_mutant_count() ? fa_mutant_list[index].what : NULL; }
 
+const char *fa_mutant_current(void) { return fa_mutant_name(fa_mutant_selected - 1); }
+
 int fa_mutant_select(const char *name, fa_error *err)
 {
     if (name == NULL || name[0] == '\0') {

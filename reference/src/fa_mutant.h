@@ -27,6 +27,7 @@ int fa_mutant_count(void);
 const char *fa_mutant_name(int index);
 const char *fa_mutant_clause(int index);
 const char *fa_mutant_what(int index);
+const char *fa_mutant_current(void); /* the selected one; NULL = none */
 
 #else
 
@@ -43,6 +44,7 @@ static inline int fa_mutant_count(void) { return 0; }
 static inline const char *fa_mutant_name(int index) { (void)index; return NULL; }
 static inline const char *fa_mutant_clause(int index) { (void)index; return NULL; }
 static inline const char *fa_mutant_what(int index) { (void)index; return NULL; }
+static inline const char *fa_mutant_current(void) { return NULL; }
 
 #endif
 #endif

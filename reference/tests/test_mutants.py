@@ -76,6 +76,23 @@ def test_the_mutants_build_is_sound_until_one_is_selected() -> None:
     assert lib.fa_crc32(0, data, 77) == zlib.crc32(data)
 
 
+def test_a_fault_in_python_code_asks_whether_it_is_selected() -> None:
+    core.load("mutants")
+    assert not mutants.is_selected("crc32_tail")
+    with mutants.selected("crc32_tail"):
+        assert mutants.is_selected("crc32_tail")
+        assert not mutants.is_selected("pwrite_short")
+    assert not mutants.is_selected("crc32_tail")
+
+
+@pytest.mark.parametrize(("variant", "mutant", "said"), [("release", "", "0"), ("mutants", "", "0"), ("mutants", "crc32_tail", "1")])
+def test_a_fault_in_python_code_takes_it_from_the_environment(variant: str, mutant: str, said: str) -> None:
+    script = "from fireassay.reference import mutants; print(int(mutants.is_selected('crc32_tail')))"
+    settings = {**os.environ, "FIREASSAY_CORE": variant, "FIREASSAY_MUTANT": mutant}
+    done = subprocess.run([sys.executable, "-c", script], env=settings, capture_output=True, text=True, timeout=60)
+    assert (done.stdout.strip(), done.stderr) == (said, "")
+
+
 @pytest.mark.parametrize(("mutant", "syncs"), [("", 1), ("replace_no_fsync", 0)])
 def test_a_replacement_is_synced_before_its_rename_unless_it_is_the_mutant(tmp_path: Path, mutant: str, syncs: int) -> None:
     with ControlFile.create(tmp_path / "control", "mutants") as control:

@@ -34,6 +34,7 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
                             fa_error *err);
 int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payloads, const uint64_t *lengths,
                                   size_t count, uint64_t *seqs, size_t *done, fa_error *err);
+int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err);
 int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
 void chronicle_writer_heartbeat(chronicle_writer *writer);
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
@@ -42,7 +43,11 @@ int chronicle_reader_open(chronicle_reader *reader, const char *path, const char
 int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err);
 int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns);
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
+int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
 uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);
 uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader);
 int chronicle_reader_close(chronicle_reader *reader, fa_error *err);
+
+int chronicle_scan_records(const void *map, uint64_t size, uint32_t segment, uint64_t *offset, chronicle_record *records, size_t limit,
+                           size_t *count);

@@ -3,6 +3,7 @@
 #define CHRONICLE_H
 
 #include "chronicle/chronicle_reader.h"
+#include "chronicle/chronicle_scan.h"
 #include "chronicle/chronicle_writer.h"
 
 #endif

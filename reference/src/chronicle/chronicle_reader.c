@@ -267,6 +267,28 @@ int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t
     return 0;
 }
 
+int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err)
+{
+    chronicle_segment found = {.fd = -1};
+    uint64_t seq = 0;
+    if (reader->segment.map == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_seek", "the reader is closed");
+    }
+    const int status = chronicle_segment_map(reader->dirfd, segment, reader->segment_size, false, &found, err);
+    if (status != 0) {
+        return status;
+    }
+    if (chronicle_reader_step_to(found.map, reader->segment_size, offset, &seq) != offset) {
+        (void)chronicle_segment_unmap(&found, NULL);
+        return fa_fail(err, FA_INVALID, 0, "chronicle_reader_seek", "(%u, %llu) is no place between two records", segment,
+                       (unsigned long long)offset);
+    }
+    const int unmapped = chronicle_segment_unmap(&reader->segment, err);
+    reader->segment = found;
+    reader->offset = offset;
+    return unmapped;
+}
+
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err)
 {
     if (reader->control.block == NULL) {

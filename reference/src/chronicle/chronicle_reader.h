@@ -43,6 +43,9 @@ int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns);
 /* Everything before (segment, offset) is done with. */
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 
+/* The next read begins at that place between two records. MISSING: its segment is not there. INVALID: no such place. */
+int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
+
 /* Where the writer says it is: a hint. */
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
 uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);

@@ -261,6 +261,23 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
     return status;
 }
 
+int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err)
+{
+    int status = 0;
+    for (*done = 0; *done < count; (*done)++) {
+        const chronicle_record *record = &records[*done];
+        status = chronicle_writer_reserve(writer, record->type_id, record->length, err);
+        if (__builtin_expect(status != 0, 0)) {
+            break;
+        }
+        chronicle_writer_put(writer, record->type_id, record->flags, record->payload, record->length, record->timestamp_ns);
+    }
+    if (*done > 0) {
+        chronicle_writer_notify(writer);
+    }
+    return status;
+}
+
 void chronicle_writer_heartbeat(chronicle_writer *writer)
 {
     if (writer->control.block == NULL) {

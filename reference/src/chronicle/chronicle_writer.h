@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "chronicle/chronicle_control.h"
+#include "chronicle/chronicle_record.h"
 #include "chronicle/chronicle_segment.h"
 #include "fa_error.h"
 
@@ -41,6 +42,9 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
 /* Payloads that lie one after another. The first *done are in the queue under seqs[0 .. *done), also when an error ends the batch. */
 int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payloads, const uint64_t *lengths,
                                   size_t count, uint64_t *seqs, size_t *done, fa_error *err);
+
+/* Type, flags, timestamp and payload of each are kept, its number is this queue's own. The first *done are in the queue. */
+int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err);
 
 int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
 /* Says that the writer lives; any thread, while the writer is open. */

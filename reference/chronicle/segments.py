@@ -1,0 +1,109 @@
+"""Segments read where they lie, as files or unpacked in memory: nobody is registered and no byte is changed."""
+
+import mmap
+import os
+import re
+from collections.abc import Iterator
+from enum import IntEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fireassay.reference import core
+from fireassay.reference.chronicle.reader import HEADER, Message, message_of
+from fireassay.spec import layouts
+from fireassay.spec.layouts import chronicle as layout
+
+__all__ = ["MAX_SEGMENT_SIZE", "SegmentView", "Stop", "checked", "map_segment", "name_of", "segment_ids"]
+
+MAX_SEGMENT_SIZE = 1 << 32
+_NAME = re.compile(r"\d{9}\.q")
+_ROOM = 256
+
+
+class Stop(IntEnum):
+    """Why a scan stopped."""
+
+    MORE = 0  # the limit was reached
+    END = 1  # no room is left for another record
+    OPEN = 2  # nothing is committed here, yet
+    BAD = 3  # what is here cannot be trusted
+
+
+def name_of(segment: int) -> str:
+    return f"{segment:09d}.q"
+
+
+def segment_ids(queue: Path) -> list[int]:
+    """Of the segment files in the directory, in order."""
+    return sorted(int(name[:9]) for name in os.listdir(queue) if _NAME.fullmatch(name))
+
+
+class SegmentView:
+    """One whole segment in mapped memory. Closing gives the memory back; messages are copies and stay."""
+
+    def __init__(self, memory: mmap.mmap, segment: int, variant: str | None = None) -> None:
+        self.segment, self.size, self._memory = segment, len(memory), memory
+        self._ffi, self._lib = core.load(variant)
+        self._view = self._ffi.from_buffer(memory)
+        self._room = self._ffi.new("chronicle_record[]", _ROOM)
+        self._offset, self._count = self._ffi.new("uint64_t *"), self._ffi.new("size_t *")
+
+    @property
+    def sealed(self) -> bool:
+        header, _ = layouts.parse_prefix(layout.SEGMENT_HEADER, self._memory[:HEADER])
+        return bool(header["flags"] & layout.SEALED)
+
+    def scan(self, offset: int = HEADER, limit: int = _ROOM) -> tuple[list[Message], int, Stop]:
+        """At most `limit` messages from that offset on, the offset where the scan stopped, and why it stopped there."""
+        self._offset[0] = offset
+        wanted = min(limit, _ROOM)
+        state = self._lib.chronicle_scan_records(self._view, self.size, self.segment, self._offset, self._room, wanted, self._count)
+        return [message_of(self._ffi, self._room[i]) for i in range(self._count[0])], int(self._offset[0]), Stop(state)
+
+    def messages(self, offset: int = HEADER) -> Iterator[Message]:
+        """All that can be trusted from that offset on."""
+        stop = Stop.MORE
+        while stop is Stop.MORE:
+            found, offset, stop = self.scan(offset)
+            yield from found
+
+    def last(self) -> tuple[int, Stop]:
+        """Where its records end, and what is there."""
+        offset, stop = HEADER, Stop.MORE
+        while stop is Stop.MORE:
+            _, offset, stop = self.scan(offset)
+        return offset, stop
+
+    def close(self) -> None:
+        """Twice is harmless."""
+        self._ffi.release(self._view)
+        self._memory.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def map_segment(queue: Path, segment: int, size: int, variant: str | None = None) -> SegmentView:
+    """The live file, read-only. FileNotFoundError where it is gone; LayoutError says what is wrong with it."""
+    with (queue / name_of(segment)).open("rb") as file:
+        found = os.fstat(file.fileno()).st_size
+        if found != size:
+            raise layouts.LayoutError("wrong size", name_of(segment), f"{size} bytes", f"{found} bytes")
+        memory = mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
+    return checked(memory, segment, variant)
+
+
+def checked(memory: mmap.mmap, segment: int, variant: str | None = None) -> SegmentView:
+    """A view on memory whose header says that it is this segment."""
+    try:
+        header, _ = layouts.parse_prefix(layout.SEGMENT_HEADER, memory[:HEADER])
+        if header["segment_id"] != segment:
+            raise layouts.LayoutError("wrong segment", "segment_id, byte 8", segment, header["segment_id"])
+    except layouts.LayoutError:
+        memory.close()
+        raise
+    return SegmentView(memory, segment, variant)
