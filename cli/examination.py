@@ -12,7 +12,7 @@ from fireassay.conformance.run.cases import run_cases
 from fireassay.conformance.run.directory import RunDirectory
 from fireassay.conformance.run.model import FaultEntry, NotRun, TargetFacts, TrialEntry
 from fireassay.conformance.targets import load, parse
-from fireassay.conformance.trials import Setting, TrialResult, kill_random, steady
+from fireassay.conformance.trials import Setting, TrialResult, canary, kill_random, steady
 
 __all__ = ["Mode", "examine", "served"]
 
@@ -83,6 +83,8 @@ def _trials(run: RunDirectory, spec: str, seed: int, mode: Mode, scratch: Path, 
             epsilon_ns=EPSILON_NS,
         )
 
+    progress.stage("canary: a log that is broken on purpose")
+    _keep(run, canary(setting(), repeat=repeat))
     progress.stage("trials without a fault", amount.steady)
     for _ in range(amount.steady):
         _keep(run, steady(setting(), max_payload=largest, repeat=repeat))

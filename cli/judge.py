@@ -1,6 +1,7 @@
 """`fireassay judge` and `fireassay report`: from a recorded run to verdicts, certificate and page."""
 
 from collections import Counter
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -84,12 +85,27 @@ def show(found: Judged, *, as_json: bool) -> None:
         print_value(found.verdicts)
     else:
         _table(found)
-        summary = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict])
-        typer.echo(f"{summary}\ncertificate: {found.path / 'certificate.json'}\nreport: {found.path / 'report.html'}", err=True)
+        for line in _summary(found):
+            typer.echo(line, err=True)
     if counts[Verdict.FAIL]:
         raise typer.Exit(EXIT_FAILED)
     if counts[Verdict.UNKNOWN] or not (counts[Verdict.PASS] or counts[Verdict.TOLERATED]):
         raise typer.Exit(EXIT_NOTHING_SHOWN)
+
+
+def _summary(found: Judged) -> Iterator[str]:
+    """Of the systems that were examined; what stands on the certificate beside the verdicts; and where everything is."""
+    counts = found.verdicts["counts"]
+    for grade in found.certificate["crash_grades"]:
+        if grade["planned"] or grade["not_run"]:
+            why = f" ({'; '.join(grade['not_run'][:1])})" if grade["not_run"] and not grade["planned"] else ""
+            yield f"{grade['grade']}: {grade['fired']} of {grade['planned']} planned faults fired at {len(grade['places'])} places{why}"
+    for canary in found.certificate["canaries"]:
+        as_it_must = "convicted, as it must be" if canary["verdict"] == Verdict.FAIL else f"{canary['verdict']}: this judge is blind"
+        yield f"canary of {canary['clause']}: {as_it_must}"
+    yield ", ".join(f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict if counts[verdict.value])
+    yield f"certificate: {found.path / 'certificate.json'}"
+    yield f"report: {found.path / 'report.html'}"
 
 
 def _table(found: Judged) -> None:

@@ -63,6 +63,7 @@ def certificate_json(run: Run, verdicts: Verdicts) -> dict[str, Any]:
             "epsilon_ns": manifest.epsilon_ns,
         },
         "environment": dict(manifest.environment),
+        "canaries": [{"trial": each.trial, "clause": each.clause, "verdict": each.verdict.value} for each in verdicts.canaries],
         "crash_grades": [_grade(firing, verdicts) for firing in verdicts.firings],
         "clauses": [_clause(each) for each in verdicts.in_scope],
         "not_verified": not_verified(run, verdicts),
@@ -121,6 +122,9 @@ def not_verified(run: Run, verdicts: Verdicts) -> dict[str, Any]:
     general = [MEMORY_MODEL]
     if any(fault.kind == "failpoint" and fault.fired for fault in run.faults.faults):
         general.append(FAILPOINT_BUILD)
+    general += [canary.sentence for canary in verdicts.canaries if not canary.convicted]
+    if run.manifest.trials and not verdicts.canaries:
+        general.append("No canary was judged: nothing shows that this judge convicts what is broken.")
     if run.manifest.target.variant not in ("", "release"):
         general.append(f"What was examined is the build variant {run.manifest.target.variant!r}; nothing here speaks for another build.")
     if run.manifest.spec_clauses.removeprefix("sha256:") != clauses_digest():

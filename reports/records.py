@@ -8,6 +8,7 @@ from typing import Any
 
 from fireassay.reports.files import MIB, RunError, read_json
 from fireassay.reports.shape import Shape
+from fireassay.spec.checks import CHECKS
 from fireassay.spec.clauses import BY_ID
 from fireassay.spec.promises import Promises, PromisesError
 
@@ -52,6 +53,7 @@ class Trial:
     scenario: str
     seed: int
     repeat: str  # the command that repeats it
+    canary: str = ""  # the clause of which it must be convicted: it was made on a log that is broken on purpose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +161,10 @@ def _trial(shape: Shape) -> Trial:
     if not _TRIAL.fullmatch(name):
         raise shape.wrong("trial", f"is {name[:40]!r}, which no recording can be named after")
     seed = shape.number("seed", low=-(1 << 63), high=(1 << 128) - 1)
-    return Trial(name=name, scenario=shape.text("scenario"), seed=seed, repeat=shape.text("repeat"))
+    canary = shape.optional_text("canary")
+    if canary and canary not in CHECKS:
+        raise shape.wrong("canary", f"is {canary[:40]!r}, for which this version has no check")
+    return Trial(name=name, scenario=shape.text("scenario"), seed=seed, repeat=shape.text("repeat"), canary=canary)
 
 
 def read_faults(path: Path, trials: frozenset[str]) -> Faults:

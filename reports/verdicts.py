@@ -9,7 +9,9 @@ How it folds, in this order:
 3. The check and the cases of a clause: fail > unknown > not-run > pass-with-tolerated > pass, as everywhere (spec.outcomes.fold), so that
    a case which could not be run is not hidden by one that was. A check without occasion in any trial says nothing where a case spoke.
 4. Faults. A clause that a check decides and that rests on a grade of crash is unknown where faults were planned and not enough fired.
-5. Promises. A clause whose needs are not promised is not applicable, whatever was seen.
+5. Canaries. Trials on a log that is broken on purpose count for no clause. Where one was not convicted of its clause, nothing that the
+   checks let pass has passed: it is unknown.
+6. Promises. A clause whose needs are not promised is not applicable, whatever was seen.
 
 Nothing said is not-run, with the reason.
 """
@@ -27,7 +29,7 @@ from fireassay.spec.clauses import ALL
 from fireassay.spec.outcomes import Verdict, fold
 from fireassay.spec.promises import CONDITIONS
 
-__all__ = ["SHOWN_WITNESSES", "ClauseVerdict", "Found", "Verdicts", "fold_trials", "verdicts_of"]
+__all__ = ["SHOWN_WITNESSES", "Canary", "ClauseVerdict", "Found", "Verdicts", "fold_trials", "verdicts_of"]
 
 SHOWN_WITNESSES = 24
 _SHOWN_REASONS = 12
@@ -43,6 +45,28 @@ class Found:
     trial: str
     witness: Witness
     tolerated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """What the judge said of a trial on a broken log."""
+
+    trial: str
+    clause: str
+    verdict: Verdict
+
+    @property
+    def convicted(self) -> bool:
+        return self.verdict is Verdict.FAIL
+
+    @property
+    def sentence(self) -> str:
+        if self.convicted:
+            return f"The canary of trial {self.trial} was convicted of {self.clause}, as it must be."
+        return (
+            f"The canary of trial {self.trial}, a log that is broken on purpose, was not convicted of {self.clause} but judged "
+            f"{self.verdict.value}: what this judge lets pass is not shown."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +91,7 @@ class Verdicts:
     engine: str
     clauses: tuple[ClauseVerdict, ...]
     firings: tuple[Firing, ...]
+    canaries: tuple[Canary, ...] = ()
 
     @property
     def in_scope(self) -> tuple[ClauseVerdict, ...]:
@@ -95,9 +120,14 @@ def fold_trials(verdicts: Iterable[Verdict]) -> Verdict:
 
 def verdicts_of(run: Run, engine: str, results: Mapping[str, Sequence[CheckResult]], clauses: Iterable[Clause] = ALL) -> Verdicts:
     by_clause: dict[str, list[tuple[str, CheckResult]]] = defaultdict(list)
+    canaries: list[Canary] = []
     for trial in run.manifest.trials:
         for result in _results_of(run, trial.name, results.get(trial.name, ())):
-            by_clause[result.clause].append((trial.name, result))
+            if not trial.canary:
+                by_clause[result.clause].append((trial.name, result))
+            elif trial.canary == result.clause:
+                canaries.append(Canary(trial=trial.name, clause=result.clause, verdict=result.verdict))
+    silent = [canary.sentence for canary in canaries if not canary.convicted]
     cases: dict[str, list[Case]] = defaultdict(list)
     for case in run.cases:
         for clause in case.clauses:
@@ -105,7 +135,12 @@ def verdicts_of(run: Run, engine: str, results: Mapping[str, Sequence[CheckResul
     examined = {System.LOG} | {System(clause.partition("-")[0]) for clause in cases}
     firings = firing_of(run.faults)
     found = (_clause(run, each, by_clause.get(each.id, []), cases.get(each.id, []), firings, examined) for each in clauses)
-    return Verdicts(engine=engine, clauses=tuple(found), firings=firings)
+    heard = tuple(_doubted(each, silent) if silent and each.trials else each for each in found)
+    return Verdicts(engine=engine, clauses=heard, firings=firings, canaries=tuple(canaries))
+
+
+def _doubted(said: ClauseVerdict, why: list[str]) -> ClauseVerdict:
+    return replace(said, verdict=Verdict.UNKNOWN, reasons=_few([*why, *said.reasons])) if said.verdict in _SHOWN else said
 
 
 def _results_of(run: Run, trial: str, results: Sequence[CheckResult]) -> Iterable[CheckResult]:

@@ -46,6 +46,7 @@ class TrialEntry:
     scenario: str
     seed: int
     repeat: str  # the command that repeats it
+    canary: str = ""  # the clause that a trial on a broken log must be convicted of; such a trial says nothing of the target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

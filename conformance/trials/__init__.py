@@ -1,5 +1,6 @@
 """Trials: real processes on one target, recorded as one history each. A trial plans, makes and records; it never judges."""
 
+from fireassay.conformance.trials.canary import canary
 from fireassay.conformance.trials.histories import convictions, histories, judge_trials
 from fireassay.conformance.trials.kill_random import kill_random
 from fireassay.conformance.trials.results import FaultRecord, NotRun, TrialResult
@@ -14,6 +15,7 @@ __all__ = [
     "Setting",
     "Trial",
     "TrialResult",
+    "canary",
     "convictions",
     "histories",
     "judge_trials",

@@ -48,6 +48,7 @@ class TrialResult:
     incidents: tuple[str, ...] = ()  # what the target did that was not asked for, in sentences
     seconds: float = 0.0
     ran: bool = True  # False: it left no recordings, and `not_run` says why
+    canary: str = ""  # the clause of which it must be convicted
 
     @property
     def fired(self) -> int:
@@ -58,4 +59,4 @@ class TrialResult:
         return sum(fault.planned for fault in self.faults)
 
     def manifest_entry(self) -> dict[str, Any]:
-        return {"trial": self.trial, "scenario": self.scenario, "seed": self.seed, "repeat": self.repeat}
+        return {"trial": self.trial, "scenario": self.scenario, "seed": self.seed, "repeat": self.repeat, "canary": self.canary}

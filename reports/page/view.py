@@ -1,7 +1,7 @@
 """What the page shows, taken out of the documents: sorted, grouped, shortened; no markup."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fireassay.reports.judging import Judged
@@ -70,6 +70,7 @@ def view(judged: Judged) -> dict[str, Any]:
             ("Judged by", f"{judged.verdicts['engine']} engine, fireassay {judged.certificate['harness']['version']}"),
             ("Evidence", f"{len(manifest.trials)} trials, {run.sealed.rows if run.sealed else 0:,} rows, {len(run.cases)} cases"),
             ("Faults", f"{fired} fired of {planned} planned"),
+            ("Canary", _canary(judged.certificate["canaries"])),
         ],
         "systems": [
             {"id": system, "name": name, "examined": system in judged.systems, "clauses": [c for c in clauses if c["system"] == system]}
@@ -92,6 +93,14 @@ def view(judged: Judged) -> dict[str, Any]:
         "doubts": judged.verdicts["doubts"],
         "notes": judged.verdicts["notes"],
     }
+
+
+def _canary(canaries: Sequence[Mapping[str, Any]]) -> str:
+    if not canaries:
+        return "none was judged"
+    silent = [each for each in canaries if each["verdict"] != Verdict.FAIL.value]
+    told = ", ".join(f"{each['clause']} in trial {each['trial']}" for each in silent or canaries)
+    return f"NOT convicted of {told}" if silent else f"convicted of {told}, as it must be"
 
 
 def _clause(said: Mapping[str, Any], roles: Mapping[str, Mapping[int, str]]) -> dict[str, Any]:
