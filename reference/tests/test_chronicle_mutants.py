@@ -15,6 +15,7 @@ from fireassay.reference.chronicle.reader import Message, Reader
 from fireassay.reference.chronicle.writer import PAD, Writer
 from fireassay.reference.failpoints import Action, ControlFile
 from fireassay.reference.tests.chronicle_files import assert_consistent, control_of, readable
+from fireassay.reference.tests.test_chronicle_cold_mutants import SHOWN_BY as ELSEWHERE
 from fireassay.spec.layouts import LayoutError
 from fireassay.spec.outcomes import ErrorClass
 
@@ -287,7 +288,7 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
 
 
 def test_every_mutant_of_chronicle_is_shown() -> None:
-    assert set(SHOWN_BY) == {mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")}
+    assert {*SHOWN_BY, *ELSEWHERE} == {mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")}
 
 
 @pytest.mark.parametrize("name", SHOWN_BY)

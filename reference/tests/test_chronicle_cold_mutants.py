@@ -1,0 +1,105 @@
+"""Each deliberate fault beside chronicle's hot path (bus, archive, stream, tools) shows itself, and the same steps without it do not."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fireassay.reference import mutants
+from fireassay.reference.chronicle.bus.feeds import MissingFeed, require_feeds
+from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
+from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
+from fireassay.reference.chronicle.bus.names import BadName
+from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
+from fireassay.reference.tests.test_chronicle_discovery import join, overflow
+from fireassay.spec.layouts import LayoutError
+
+OK = "ok"
+NEVER = 1e9
+
+
+def a_strategy_stays_below_the_root(where: Path) -> str:
+    try:
+        return f"{Bus(where).strategy('../../other').orders_out} was given"
+    except BadName:
+        return OK
+
+
+def ready_is_whole_when_it_is_seen(where: Path) -> str:
+    thread = threading.Thread(target=mark_ready, args=(where,))
+    thread.start()
+    try:
+        while ready_of(where) is None:
+            pass
+        return OK
+    except LayoutError as error:
+        return str(error)
+    finally:
+        thread.join()
+
+
+def a_lease_is_refreshed(where: Path) -> str:
+    clock = iter([1, 2, 3])
+    with Lease(where, clock=lambda: next(clock)) as lease:
+        lease.refresh()
+        found = lease_of(where)
+        return OK if found is not None and found.timestamp_ns == 2 else "the lease is as old as its first writing"
+
+
+def polled(router: RouterDiscovery, seconds: float = 0.0) -> str:
+    changes = router.poll(seconds)
+    return " ".join(("+" if isinstance(change, Added) else "-") + change.strategy for change in changes)
+
+
+def dropped_events_are_made_up_for(where: Path) -> str:
+    bus = Bus(where)
+    join(bus, "a")
+    with RouterDiscovery(bus, rescan_s=0.05) as router:
+        first = polled(router)
+        overflow(bus)
+        clear_ready(bus.strategy("a").orders_out)
+        return OK if (first, polled(router, 1.0)) == ("+a", "-a") else "what came after the overflow was missed"
+
+
+def each_strategy_is_added_once(where: Path) -> str:
+    bus = Bus(where)
+    with RouterDiscovery(bus, rescan_s=0) as router:
+        join(bus, "a")
+        first, second = polled(router), polled(router)
+        return OK if (first, second) == ("+a", "") else f"{first}, then {second}"
+
+
+def a_strategy_is_added_when_it_is_ready(where: Path) -> str:
+    bus = Bus(where)
+    make_endpoint(bus.strategy("a").orders_out)
+    with RouterDiscovery(bus) as router:
+        return OK if polled(router) == "" else "it was added before it was ready"
+
+
+def a_missing_feed_stops_the_start(where: Path) -> str:
+    try:
+        require_feeds(Bus(where), ["none"])
+    except MissingFeed:
+        return OK
+    return "the start went on"
+
+
+SHOWN_BY: dict[str, Callable[[Path], str]] = {
+    "chronicle_path_unchecked": a_strategy_stays_below_the_root,
+    "chronicle_ready_early": ready_is_whole_when_it_is_seen,
+    "chronicle_lease_stale": a_lease_is_refreshed,
+    "chronicle_discovery_deaf": dropped_events_are_made_up_for,
+    "chronicle_discovery_twice": each_strategy_is_added_once,
+    "chronicle_discovery_unready": a_strategy_is_added_when_it_is_ready,
+    "chronicle_feed_unasked": a_missing_feed_stops_the_start,
+}
+
+
+@pytest.mark.parametrize("name", SHOWN_BY)
+def test_the_mutant_shows_and_the_sound_build_does_not(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sound").mkdir()
+    (tmp_path / "mutant").mkdir()
+    assert SHOWN_BY[name](tmp_path / "sound") == OK
+    with mutants.selected(name):
+        assert SHOWN_BY[name](tmp_path / "mutant") != OK
