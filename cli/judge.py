@@ -18,6 +18,7 @@ from fireassay.spec.outcomes import Verdict
 __all__ = ["EXIT_FAILED", "EXIT_NOTHING_SHOWN", "Engine", "Master", "judged", "register", "show"]
 
 EXIT_FAILED = 1
+_INCIDENTS_SHOWN = 3
 EXIT_NOTHING_SHOWN = 4
 
 
@@ -100,12 +101,23 @@ def _summary(found: Judged) -> Iterator[str]:
         if grade["planned"] or grade["not_run"]:
             why = f" ({'; '.join(grade['not_run'][:1])})" if grade["not_run"] and not grade["planned"] else ""
             yield f"{grade['grade']}: {grade['fired']} of {grade['planned']} planned faults fired at {len(grade['places'])} places{why}"
+    incidents = found.verdicts["incidents"]
+    for incident in incidents[:_INCIDENTS_SHOWN]:
+        yield f"trial {incident['trial']}: {_short(incident['text'])}"
+    if len(incidents) > _INCIDENTS_SHOWN:
+        yield f"… and {len(incidents) - _INCIDENTS_SHOWN} more incidents"
     for canary in found.certificate["canaries"]:
         as_it_must = "convicted, as it must be" if canary["verdict"] == Verdict.FAIL else f"{canary['verdict']}: this judge is blind"
         yield f"canary of {canary['clause']}: {as_it_must}"
     yield ", ".join(f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict if counts[verdict.value])
     yield f"certificate: {found.path / 'certificate.json'}"
     yield f"report: {found.path / 'report.html'}"
+
+
+def _short(text: str) -> str:
+    """Of a traceback, who it was and what it came to."""
+    lines = text.strip().splitlines() or [""]
+    return lines[0] if len(lines) == 1 else f"{lines[0].partition(': Traceback')[0]}: {lines[-1].strip()}"
 
 
 def _table(found: Judged) -> None:
@@ -118,7 +130,8 @@ def _table(found: Judged) -> None:
             evidence = [f"{name} {number:,}" for name, number in clause["evidence"].items()]
             evidence += [f"cases {outcome} {number}" for outcome, number in clause["cases"].items() if number]
             row = {"clause": clause["clause"], "verdict": verdict.value, "title": BY_ID[clause["clause"]].title}
-            rows.append({**row, "evidence": ", ".join(evidence), "why": "; ".join(clause["reasons"][:1])})
+            why = [f"{witness['anomaly']}: {witness['explanation']}" for witness in clause["witnesses"]] + clause["reasons"]
+            rows.append({**row, "evidence": ", ".join(evidence), "why": why[0] if why and verdict is not Verdict.PASS else ""})
         elif clause["examined"]:
             silent[verdict].append(clause["clause"])
     print_rows(rows, as_json=False, title="Verdicts")

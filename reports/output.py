@@ -28,6 +28,7 @@ def verdicts_json(run: Run, verdicts: Verdicts) -> dict[str, Any]:
         "counts": {verdict.value: number for verdict, number in verdicts.counts.items()},
         "doubts": {trial: list(doubts) for trial, doubts in run.doubts.items()},
         "notes": list(run.notes),
+        "incidents": [{"trial": trial.name, "text": text} for trial in run.manifest.trials for text in trial.incidents],
         "clauses": [_clause(each, repeat) for each in verdicts.clauses],
     }
 

@@ -54,6 +54,7 @@ class Trial:
     seed: int
     repeat: str  # the command that repeats it
     canary: str = ""  # the clause of which it must be convicted: it was made on a log that is broken on purpose
+    incidents: tuple[str, ...] = ()  # what the target did that nobody asked for, as those saw it who ran the trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +165,8 @@ def _trial(shape: Shape) -> Trial:
     canary = shape.optional_text("canary")
     if canary and canary not in CHECKS:
         raise shape.wrong("canary", f"is {canary[:40]!r}, for which this version has no check")
-    return Trial(name=name, scenario=shape.text("scenario"), seed=seed, repeat=shape.text("repeat"), canary=canary)
+    incidents = shape.texts("incidents") if "incidents" in shape.value else ()
+    return Trial(name=name, scenario=shape.text("scenario"), seed=seed, repeat=shape.text("repeat"), canary=canary, incidents=incidents)
 
 
 def read_faults(path: Path, trials: frozenset[str]) -> Faults:

@@ -47,6 +47,7 @@ class TrialEntry:
     seed: int
     repeat: str  # the command that repeats it
     canary: str = ""  # the clause that a trial on a broken log must be convicted of; such a trial says nothing of the target
+    incidents: tuple[str, ...] = ()  # what the target did that nobody asked for, in sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,4 +59,5 @@ class TrialResult:
         return sum(fault.planned for fault in self.faults)
 
     def manifest_entry(self) -> dict[str, Any]:
-        return {"trial": self.trial, "scenario": self.scenario, "seed": self.seed, "repeat": self.repeat, "canary": self.canary}
+        named = {"trial": self.trial, "scenario": self.scenario, "seed": self.seed, "repeat": self.repeat, "canary": self.canary}
+        return {**named, "incidents": self.incidents}

@@ -32,6 +32,15 @@ def markdown(judged: Judged) -> str:
         if found:
             lines += ["", f"### {title}", "", *_table(("clause", "title", "what was seen"), (_row(each) for each in found[:_SHOWN]))]
             lines += [f"\n… and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    incidents = judged.verdicts["incidents"]
+    if incidents:
+        lines += [
+            "",
+            "### What the target did unasked",
+            "",
+            *(f"- trial {_text(one['trial'])}: {_text(one['text'])}" for one in incidents[:3]),
+        ]
+        lines += [f"\n… and {len(incidents) - 3} more"] if len(incidents) > 3 else []
     lines += ["", "<details><summary>All examined clauses</summary>", ""]
     every = ((_text(each["clause"]), f"{SYMBOLS[each['verdict']]} {each['verdict']}", _text(each["title"])) for each in clauses)
     lines += _table(("clause", "verdict", "title"), every)

@@ -23,6 +23,7 @@ ORDER = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.TOLERATED, Verdict.PASS, Verdict
 LEVELS = {"M": "must", "S": "should", "P": "performance"}
 SYSTEMS = {"LOG": "any log", "OMB": "om_bus", "BRG": "bridge", "COM": "comet", "CHR": "chronicle", "SMB": "simplebus"}
 _CASES_SHOWN = 2000
+_INCIDENTS_SHOWN = 100
 _OUTCOME_ORDER = {"failed": 0, "error": 1, "skipped": 2, "passed": 3}
 _SHOWN = frozenset({Verdict.PASS, Verdict.TOLERATED})
 _WORDS = {
@@ -91,6 +92,8 @@ def view(judged: Judged) -> dict[str, Any]:
         "repeat": judged.certificate["repeat"],
         "scenarios": _scenarios(judged),
         "doubts": judged.verdicts["doubts"],
+        "incidents": judged.verdicts["incidents"][:_INCIDENTS_SHOWN],
+        "incidents_total": len(judged.verdicts["incidents"]),
         "notes": judged.verdicts["notes"],
     }
 

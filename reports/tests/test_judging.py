@@ -313,3 +313,16 @@ def test_the_markdown_tells_what_failed(judged: Judged) -> None:
     assert "| LOG-10 | Process death loses nothing owed | lost-write-process in trial 0002" in text
     assert "| process death | ✕ fail | 2 / 2 |" in text
     assert "no loop device" in text
+
+
+def test_what_the_target_did_unasked_is_told_everywhere(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    edit(
+        run / "manifest.json",
+        lambda document: document["trials"][0].update(incidents=["actor 3 <b>hung</b> within 9.5 s | and was killed"]),
+    )
+    digest_again(run)
+    found = judge_run(run, engine="python")
+    assert found.verdicts["incidents"] == [{"trial": "0001", "text": "actor 3 <b>hung</b> within 9.5 s | and was killed"}]
+    assert "actor 3 &lt;b&gt;hung&lt;/b&gt; within 9.5 s" in html(found)
+    assert "actor 3 &lt;b&gt;hung&lt;/b&gt; within 9.5 s \\| and was killed" in markdown(found)
