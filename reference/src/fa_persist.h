@@ -39,6 +39,8 @@
 /* Shared map of [offset, offset + length) in *map. */
 #define fa_persist_mmap(site, fd, offset, length, prot, map, err) fa_persist_mmap_at(FA_SITE(site), #site, fd, offset, length, prot, map, err)
 #define fa_persist_munmap(site, map, length, err) fa_persist_munmap_at(FA_SITE(site), #site, map, length, err)
+/* The pages of the map are there afterwards; `how` is MADV_POPULATE_READ or _WRITE. 0 also from a kernel that cannot. */
+#define fa_persist_populate(site, map, length, how, err) fa_persist_populate_at(FA_SITE(site), #site, map, length, how, err)
 #define fa_persist_msync(site, map, length, flags, err) fa_persist_msync_at(FA_SITE(site), #site, map, length, flags, err)
 #define fa_persist_fdatasync(site, fd, err) fa_persist_fdatasync_at(FA_SITE(site), #site, fd, err)
 #define fa_persist_fsync(site, fd, err) fa_persist_fsync_at(FA_SITE(site), #site, fd, err)
@@ -196,6 +198,16 @@ FA_PERSIST_INLINE int fa_persist_mmap_at(int id, const char *site, int fd, off_t
 FA_PERSIST_INLINE int fa_persist_munmap_at(int id, const char *site, void *map, size_t length, fa_error *err)
 {
     FA_PERSIST_RETURN(id, site, "munmap", NULL, munmap(map, length), err);
+}
+
+static inline int fa_persist_raw_populate(void *map, size_t length, int how)
+{
+    return madvise(map, length, how) == -1 && errno != EINVAL ? -1 : 0;
+}
+
+FA_PERSIST_INLINE int fa_persist_populate_at(int id, const char *site, void *map, size_t length, int how, fa_error *err)
+{
+    FA_PERSIST_RETURN(id, site, "madvise", NULL, fa_persist_raw_populate(map, length, how), err);
 }
 
 FA_PERSIST_INLINE int fa_persist_msync_at(int id, const char *site, void *map, size_t length, int flags, fa_error *err)

@@ -152,18 +152,6 @@ static int chronicle_reader_idle(chronicle_reader *reader, fa_error *err)
                    (unsigned long long)reader->offset);
 }
 
-static void chronicle_reader_give(const chronicle_reader *reader, const chronicle_message_header *header, uint64_t next, chronicle_record *out)
-{
-    *out = (chronicle_record){.payload = reader->segment.map + reader->offset + CHRONICLE_RECORD_HEADER,
-                              .seq = header->seq,
-                              .timestamp_ns = header->timestamp_ns,
-                              .next_offset = next,
-                              .next_segment = reader->segment.id,
-                              .length = chronicle_record_length(header->commit_len),
-                              .type_id = header->type_id,
-                              .flags = header->flags};
-}
-
 /* Leaves the records of this segment unread, as the mutant does. */
 static int chronicle_reader_follow_hint(chronicle_reader *reader, fa_error *err)
 {
@@ -173,7 +161,7 @@ static int chronicle_reader_follow_hint(chronicle_reader *reader, fa_error *err)
 
 int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err)
 {
-    chronicle_message_header header;
+    uint32_t commit;
     *count = 0;
     *end = 0;
     if (reader->segment.map == NULL) {
@@ -188,7 +176,7 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
     while (*count < limit) {
         const int state = chronicle_reader_at_boundary(reader)
                               ? CHRONICLE_RECORD_ABSENT
-                              : chronicle_record_look(reader->segment.map, reader->offset, reader->segment_size, &header);
+                              : chronicle_record_see(reader->segment.map, reader->offset, reader->segment_size, &commit);
         if (__builtin_expect(state != CHRONICLE_RECORD_PRESENT, 0)) {
             if (*count > 0) {
                 return 0; /* the maps of these records stay until the next call, which says what is here */
@@ -204,11 +192,11 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
             }
             continue;
         }
-        const uint64_t next = reader->offset + chronicle_record_span(chronicle_record_length(header.commit_len));
-        if (header.type_id != CHRONICLE_TYPE_PAD || FA_MUTANT(chronicle_pad_surfaces)) {
-            chronicle_reader_give(reader, &header, next, &records[(*count)++]);
+        const chronicle_message_header *at = chronicle_record_at(reader->segment.map, reader->offset);
+        if (at->type_id != CHRONICLE_TYPE_PAD || FA_MUTANT(chronicle_pad_surfaces)) {
+            chronicle_record_give(reader->segment.map, reader->segment.id, reader->offset, commit, &records[(*count)++]);
         }
-        reader->offset = next;
+        reader->offset += chronicle_record_span(chronicle_record_length(commit));
     }
     return 0;
 }

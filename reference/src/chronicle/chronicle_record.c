@@ -9,28 +9,16 @@ static void chronicle_record_unswap(chronicle_message_header *header)
 
 int chronicle_record_look(unsigned char *map, uint64_t offset, uint64_t size, chronicle_message_header *header)
 {
-    chronicle_message_header *at = chronicle_record_at(map, offset);
-    /* Pairs with the release of chronicle_commit and chronicle_pad_commit: the record is whole behind it. */
-    const uint32_t commit = FA_LOAD_ACQUIRE(&at->commit_len);
-    if (commit == 0) {
-        return CHRONICLE_RECORD_ABSENT;
-    }
-    const uint64_t length = chronicle_record_length(commit);
-    if (chronicle_record_span(length) > size - offset) {
-        return CHRONICLE_RECORD_BAD;
-    }
-    memcpy((unsigned char *)header + 4, (unsigned char *)at + 4, sizeof *header - 4);
-    header->commit_len = commit;
-    if (header->reserved != 0 && !FA_MUTANT(chronicle_commit_first)) {
-        const uint64_t covered = header->type_id == CHRONICLE_TYPE_PAD ? 0 : length;
-        if (chronicle_record_sum(header, (unsigned char *)at + CHRONICLE_RECORD_HEADER, covered) != header->reserved) {
-            return CHRONICLE_RECORD_BAD;
+    uint32_t commit;
+    const int state = chronicle_record_see(map, offset, size, &commit);
+    if (state == CHRONICLE_RECORD_PRESENT) {
+        memcpy((unsigned char *)header + 4, (unsigned char *)chronicle_record_at(map, offset) + 4, sizeof *header - 4);
+        header->commit_len = commit;
+        if (FA_MUTANT(chronicle_header_swapped) && header->type_id != CHRONICLE_TYPE_PAD) {
+            chronicle_record_unswap(header);
         }
     }
-    if (FA_MUTANT(chronicle_header_swapped) && header->type_id != CHRONICLE_TYPE_PAD) {
-        chronicle_record_unswap(header);
-    }
-    return CHRONICLE_RECORD_PRESENT;
+    return state;
 }
 
 void chronicle_record_pad_header(uint64_t offset, uint64_t size, uint64_t next_seq, chronicle_message_header *header)

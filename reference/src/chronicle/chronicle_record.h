@@ -11,6 +11,7 @@
 #define CHRONICLE_RECORD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -62,32 +63,36 @@ static inline uint64_t chronicle_record_word(const unsigned char *from)
 #define CHRONICLE_RECORD_K1 0xd6e8feb86659fd93u
 #define CHRONICLE_RECORD_K2 0xa0761d6478bd642fu
 
-/* Never 0. Covers the header without its check (commit_len being the committed one) and the payload. */
+/*
+ * Never 0. Covers the header without its check (commit_len being the committed one) and the payload. Sixteen bytes go to each of
+ * four lanes in turn, since a lane waits for its own multiplication.
+ */
 static inline uint32_t chronicle_record_sum(const chronicle_message_header *header, const void *payload, uint64_t length)
 {
     const unsigned char *next = payload;
-    uint64_t h = chronicle_record_mix(header->commit_len ^ CHRONICLE_RECORD_K0, header->seq ^ CHRONICLE_RECORD_K1);
-    h = chronicle_record_mix(h ^ header->timestamp_ns, ((uint64_t)header->flags << 16 | header->type_id) ^ CHRONICLE_RECORD_K2);
-    if (length >= 128) { /* four chains, since one waits for its own multiplication */
-        uint64_t a = h, b = h ^ CHRONICLE_RECORD_K0, c = h ^ CHRONICLE_RECORD_K1, d = h ^ CHRONICLE_RECORD_K2;
-        for (; length >= 64; next += 64, length -= 64) {
-            a = chronicle_record_mix(chronicle_record_word(next) ^ CHRONICLE_RECORD_K0, chronicle_record_word(next + 8) ^ a);
-            b = chronicle_record_mix(chronicle_record_word(next + 16) ^ CHRONICLE_RECORD_K1, chronicle_record_word(next + 24) ^ b);
-            c = chronicle_record_mix(chronicle_record_word(next + 32) ^ CHRONICLE_RECORD_K2, chronicle_record_word(next + 40) ^ c);
-            d = chronicle_record_mix(chronicle_record_word(next + 48) ^ CHRONICLE_RECORD_K0, chronicle_record_word(next + 56) ^ d);
+    uint64_t lane[4] = {
+        chronicle_record_mix(header->commit_len ^ CHRONICLE_RECORD_K0, header->seq ^ CHRONICLE_RECORD_K1),
+        chronicle_record_mix(header->timestamp_ns ^ CHRONICLE_RECORD_K1, ((uint64_t)header->flags << 16 | header->type_id) ^ CHRONICLE_RECORD_K2),
+        CHRONICLE_RECORD_K2,
+        CHRONICLE_RECORD_K0,
+    };
+    for (; length >= 64; next += 64, length -= 64) {
+        for (unsigned i = 0; i < 4; i++) {
+            lane[i] = chronicle_record_mix(chronicle_record_word(next + 16 * i) ^ CHRONICLE_RECORD_K1, chronicle_record_word(next + 16 * i + 8) ^ lane[i]);
         }
-        h = chronicle_record_mix(a ^ CHRONICLE_RECORD_K1, b) ^ chronicle_record_mix(c ^ CHRONICLE_RECORD_K2, d);
     }
-    for (; length >= 16; next += 16, length -= 16) {
-        h = chronicle_record_mix(chronicle_record_word(next) ^ CHRONICLE_RECORD_K1, chronicle_record_word(next + 8) ^ h);
-    }
-    if (length > 0) {
+    for (unsigned i = 0; length > 0; i++) {
         unsigned char rest[16] = {0};
-        memcpy(rest, next, length);
-        h = chronicle_record_mix(chronicle_record_word(rest) ^ CHRONICLE_RECORD_K2, chronicle_record_word(rest + 8) ^ h);
+        const uint64_t here = length < sizeof rest ? length : sizeof rest;
+        memcpy(rest, next, here);
+        lane[i] = chronicle_record_mix(chronicle_record_word(rest) ^ CHRONICLE_RECORD_K1, chronicle_record_word(rest + 8) ^ lane[i]);
+        next += here;
+        length -= here;
     }
-    h = chronicle_record_mix(h ^ CHRONICLE_RECORD_K0, CHRONICLE_RECORD_K1);
-    const uint32_t folded = (uint32_t)(h ^ h >> 32);
+    const uint64_t h = chronicle_record_mix(lane[0] ^ CHRONICLE_RECORD_K1, lane[1] ^ CHRONICLE_RECORD_K0) ^
+                       chronicle_record_mix(lane[2] ^ CHRONICLE_RECORD_K2, lane[3] ^ CHRONICLE_RECORD_K1);
+    const uint64_t last = chronicle_record_mix(h ^ CHRONICLE_RECORD_K0, CHRONICLE_RECORD_K1);
+    const uint32_t folded = (uint32_t)(last ^ last >> 32);
     return folded != 0 ? folded : 1;
 }
 
@@ -96,17 +101,57 @@ static inline chronicle_message_header *chronicle_record_at(unsigned char *map, 
     return (chronicle_message_header *)(void *)(map + offset);
 }
 
-/* Header without commit word; the one line that holds it is written at once. The commit word is 0 before and after. */
+/* The fields after the commit word, which is 0 before and after. The rest of a header is zero from the start, as its segment is. */
 static inline void chronicle_record_put_header(chronicle_message_header *at, const chronicle_message_header *header)
 {
-    FA_COPY(chronicle_header, (unsigned char *)at + 4, (const unsigned char *)header + 4, CHRONICLE_RECORD_HEADER - 4);
+    const uint64_t words[3] = {header->seq, header->timestamp_ns,
+                               (uint64_t)header->reserved << 32 | (uint64_t)header->flags << 16 | header->type_id}; /* little-endian */
+    FA_COPY(chronicle_header, (unsigned char *)at + offsetof(chronicle_message_header, seq), words, sizeof words);
 }
 
 /*
- * What stands at the offset. PRESENT: *header is a copy of a valid record's header, commit_len being the acquired word.
+ * What stands at the offset. PRESENT: *commit is the acquired commit word, and nothing of the record changes any more.
  * The caller has checked that the offset leaves room for a header.
  */
+static inline int chronicle_record_see(unsigned char *map, uint64_t offset, uint64_t size, uint32_t *commit)
+{
+    const chronicle_message_header *at = chronicle_record_at(map, offset);
+    /* Pairs with the release of chronicle_commit and chronicle_pad_commit: the record is whole behind it. */
+    *commit = FA_LOAD_ACQUIRE(&at->commit_len);
+    if (*commit == 0) {
+        return CHRONICLE_RECORD_ABSENT;
+    }
+    const uint64_t length = chronicle_record_length(*commit);
+    if (chronicle_record_span(length) > size - offset) {
+        return CHRONICLE_RECORD_BAD;
+    }
+    if (at->reserved != 0 && !FA_MUTANT(chronicle_commit_first)) {
+        const chronicle_message_header summed = {.commit_len = *commit, .seq = at->seq, .timestamp_ns = at->timestamp_ns, .type_id = at->type_id, .flags = at->flags};
+        if (chronicle_record_sum(&summed, (const unsigned char *)at + CHRONICLE_RECORD_HEADER, at->type_id == CHRONICLE_TYPE_PAD ? 0 : length) !=
+            at->reserved) {
+            return CHRONICLE_RECORD_BAD;
+        }
+    }
+    return CHRONICLE_RECORD_PRESENT;
+}
+
+/* The same with a copy of a valid record's header, for those who are in no hurry. */
 int chronicle_record_look(unsigned char *map, uint64_t offset, uint64_t size, chronicle_message_header *header);
+
+/* A valid record of that commit word, as readers hand it out. */
+static inline void chronicle_record_give(unsigned char *map, uint32_t segment, uint64_t offset, uint32_t commit, chronicle_record *out)
+{
+    const chronicle_message_header *at = chronicle_record_at(map, offset);
+    const uint32_t length = chronicle_record_length(commit);
+    *out = (chronicle_record){.payload = (const unsigned char *)at + CHRONICLE_RECORD_HEADER,
+                              .seq = FA_MUTANT(chronicle_header_swapped) ? at->timestamp_ns : at->seq,
+                              .timestamp_ns = FA_MUTANT(chronicle_header_swapped) ? at->seq : at->timestamp_ns,
+                              .next_offset = offset + chronicle_record_span(length),
+                              .next_segment = segment,
+                              .length = length,
+                              .type_id = at->type_id,
+                              .flags = at->flags};
+}
 
 /* One committed PAD from the offset to the end of the segment; nothing where there is no room for a header. */
 void chronicle_record_pad(unsigned char *map, uint64_t offset, uint64_t size, uint64_t next_seq);

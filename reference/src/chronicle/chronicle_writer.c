@@ -7,6 +7,7 @@
 #include "chronicle/chronicle_lock.h"
 #include "chronicle/chronicle_record.h"
 #include "chronicle/chronicle_recovery.h"
+#include "chronicle/chronicle_warm.h"
 #include "fa_atomics.h"
 #include "fa_persist.h"
 
@@ -68,6 +69,10 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
     }
     if (status == 0) {
         status = chronicle_segment_map(writer->dirfd, found.next, writer->segment_size, true, &writer->segment, err);
+    }
+    if (status == 0) {
+        writer->in_memory = chronicle_warm_in_memory(writer->dirfd);
+        status = chronicle_warm_to(&writer->segment, writer->in_memory, CHRONICLE_RECORD_FIRST, &writer->warm, err);
     }
     if (status != 0) {
         return status;
@@ -167,19 +172,25 @@ static void chronicle_writer_again(chronicle_writer *writer, chronicle_segment *
  * The next segment is made and mapped first, so that an error leaves everything as it was; then it is published, the rest of
  * the old one padded, and the old one sealed: a reader never stands in an unused rest.
  */
-static int chronicle_writer_roll(chronicle_writer *writer, fa_error *err)
+static int chronicle_writer_roll(chronicle_writer *writer, uint64_t needed, fa_error *err)
 {
     chronicle_segment next = {.fd = -1}, old = writer->segment;
     const uint64_t end = writer->offset;
+    uint64_t warm = 0;
     int status = chronicle_segment_create(writer->dirfd, old.id + 1, writer->segment_size, CHRONICLE_SEGMENT_EMPTY, 0, false, err);
     if (status == 0) {
         status = chronicle_segment_map(writer->dirfd, old.id + 1, writer->segment_size, true, &next, err);
     }
+    if (status == 0) {
+        status = chronicle_warm_to(&next, writer->in_memory, needed, &warm, err);
+    }
     if (status != 0) {
+        (void)chronicle_segment_unmap(&next, NULL);
         return status;
     }
     writer->segment = next;
     writer->offset = CHRONICLE_RECORD_FIRST;
+    writer->warm = warm;
     writer->names_unsynced = 1;
     writer->rolls++;
     chronicle_control_publish(writer->control.block, next.id, writer->offset);
@@ -195,25 +206,36 @@ static int chronicle_writer_roll(chronicle_writer *writer, fa_error *err)
     return 0;
 }
 
-/* Room for the record, or an error that has changed nothing. */
-static inline int chronicle_writer_reserve(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
+/* What the next record cannot be, or the warm room it needs. */
+static __attribute__((noinline)) int chronicle_writer_make_room(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
 {
-    if (__builtin_expect(type_id == CHRONICLE_TYPE_PAD && !FA_MUTANT(chronicle_pad_accepted), 0)) {
+    const uint64_t span = chronicle_record_span(length);
+    if (type_id == CHRONICLE_TYPE_PAD && !FA_MUTANT(chronicle_pad_accepted)) {
         return fa_fail(err, FA_INVALID, 0, "chronicle_writer_append", "type 0xFFFF is padding and cannot be appended");
     }
-    if (__builtin_expect(writer->segment.map == NULL, 0)) {
+    if (writer->segment.map == NULL) {
         return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_append", "the writer is closed");
     }
-    if (__builtin_expect(length > chronicle_writer_max_payload(writer), 0)) {
+    if (length > chronicle_writer_max_payload(writer)) {
         return fa_fail(err, FA_TOO_LARGE, 0, "chronicle_writer_append", "PayloadTooLarge: %llu bytes, a segment of this queue holds %llu",
                        (unsigned long long)length, (unsigned long long)chronicle_writer_max_payload(writer));
     }
-    if (__builtin_expect(writer->offset + chronicle_record_span(length) > writer->segment_size, 0)) {
-        const int status = chronicle_writer_roll(writer, err);
-        if (status == 0 && FA_MUTANT(chronicle_roll_duplicates) && writer->offset + chronicle_record_span(length) > writer->segment_size) {
-            return chronicle_writer_roll(writer, err);
+    for (int rolls = 0; writer->offset + span > writer->segment_size && rolls < 2; rolls++) { /* one will do, but for a mutant */
+        const int status = chronicle_writer_roll(writer, CHRONICLE_RECORD_FIRST + span, err);
+        if (status != 0) {
+            return status;
         }
-        return status;
+    }
+    return chronicle_warm_to(&writer->segment, writer->in_memory, writer->offset + span, &writer->warm, err);
+}
+
+/* Room for the record, or an error that has changed nothing. A closed writer has none that is warm. */
+static inline int chronicle_writer_reserve(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
+{
+    if (__builtin_expect(type_id == CHRONICLE_TYPE_PAD || length > writer->segment_size ||
+                             writer->offset + chronicle_record_span(length) > writer->warm,
+                         0)) {
+        return chronicle_writer_make_room(writer, type_id, length, err);
     }
     return 0;
 }
@@ -332,6 +354,7 @@ int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err)
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err)
 {
     int status = chronicle_segment_unmap(&writer->segment, err);
+    writer->warm = 0;
     const int detached = chronicle_control_detach(&writer->control, status == 0 ? err : NULL);
     int *const descriptors[] = {&writer->index, &writer->lock, &writer->dirfd};
     for (size_t i = 0; i < sizeof descriptors / sizeof descriptors[0]; i++) {

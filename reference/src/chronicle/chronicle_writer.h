@@ -7,6 +7,7 @@
 #ifndef CHRONICLE_WRITER_H
 #define CHRONICLE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@
 typedef struct chronicle_writer {
     chronicle_segment segment; /* the current one */
     uint64_t offset;           /* of the next record in it */
+    uint64_t warm;             /* the pages before this offset are there */
     uint64_t next_seq;
     uint64_t segment_size;
     uint64_t epoch;
@@ -29,6 +31,7 @@ typedef struct chronicle_writer {
     uint32_t unsynced; /* the first segment that the next flush has to cover */
     uint32_t notify;
     uint32_t names_unsynced; /* 1: the directory has names that may not be durable */
+    bool in_memory;          /* the queue's files have no device under them */
 } chronicle_writer;
 
 /* Makes the queue with that segment size, or takes over an existing one, whose own size then holds. LOCKED: WriterAlreadyActive. */
