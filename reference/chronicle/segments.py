@@ -4,17 +4,18 @@ import mmap
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from fireassay.reference import core
-from fireassay.reference.chronicle.reader import HEADER, Message, message_of
+from fireassay.reference.chronicle.reader import HEADER, Message, message_of, span
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
 
-__all__ = ["MAX_SEGMENT_SIZE", "SegmentView", "Stop", "checked", "map_segment", "name_of", "segment_ids"]
+__all__ = ["MAX_SEGMENT_SIZE", "Extent", "SegmentView", "Stop", "checked", "map_segment", "name_of", "segment_ids"]
 
 MAX_SEGMENT_SIZE = 1 << 32
 _NAME = re.compile(r"\d{9}\.q")
@@ -28,6 +29,17 @@ class Stop(IntEnum):
     END = 1  # no room is left for another record
     OPEN = 2  # nothing is committed here, yet
     BAD = 3  # what is here cannot be trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The records from a place on."""
+
+    records: int
+    first_seq: int | None  # None where there is none
+    last_seq: int | None
+    end: int  # the offset behind them
+    stop: Stop  # what is there
 
 
 def name_of(segment: int) -> str:
@@ -56,10 +68,8 @@ class SegmentView:
 
     def scan(self, offset: int = HEADER, limit: int = _ROOM) -> tuple[list[Message], int, Stop]:
         """At most `limit` messages from that offset on, the offset where the scan stopped, and why it stopped there."""
-        self._offset[0] = offset
-        wanted = min(limit, _ROOM)
-        state = self._lib.chronicle_scan_records(self._view, self.size, self.segment, self._offset, self._room, wanted, self._count)
-        return [message_of(self._ffi, self._room[i]) for i in range(self._count[0])], int(self._offset[0]), Stop(state)
+        count, end, stop = self._step(offset, limit)
+        return [message_of(self._ffi, self._room[i]) for i in range(count)], end, stop
 
     def messages(self, offset: int = HEADER) -> Iterator[Message]:
         """All that can be trusted from that offset on."""
@@ -68,12 +78,35 @@ class SegmentView:
             found, offset, stop = self.scan(offset)
             yield from found
 
-    def last(self) -> tuple[int, Stop]:
-        """Where its records end, and what is there."""
+    def extent(self, offset: int = HEADER) -> Extent:
+        """What lies from that offset on; no message is copied."""
+        records, first, last, stop = 0, None, None, Stop.MORE
+        while stop is Stop.MORE:
+            count, offset, stop = self._step(offset)
+            if count:
+                first = int(self._room[0].seq) if first is None else first
+                last = int(self._room[count - 1].seq)
+                records += count
+        return Extent(records, first, last, offset, stop)
+
+    def find(self, seq: int) -> int:
+        """The offset of the first record of that number or a later one, or where the records end."""
         offset, stop = HEADER, Stop.MORE
         while stop is Stop.MORE:
-            _, offset, stop = self.scan(offset)
-        return offset, stop
+            count, end, stop = self._step(offset)
+            for i in range(count if count and self._room[count - 1].seq >= seq else 0):
+                record = self._room[i]
+                if record.seq >= seq:
+                    return int(record.next_offset) - span(int(record.length))
+            offset = end
+        return offset
+
+    def _step(self, offset: int, limit: int = _ROOM) -> tuple[int, int, Stop]:
+        """Fills the room: how many, where it stopped, and why."""
+        self._offset[0] = offset
+        wanted = min(limit, _ROOM)
+        state = self._lib.chronicle_scan_records(self._view, self.size, self.segment, self._offset, self._room, wanted, self._count)
+        return int(self._count[0]), int(self._offset[0]), Stop(state)
 
     def close(self) -> None:
         """Twice is harmless."""

@@ -34,7 +34,7 @@ def test_a_scan_finds_what_a_reader_finds_and_changes_nothing(tmp_path: Path) ->
         for segment in segment_ids(tmp_path / "q"):
             with map_segment(tmp_path / "q", segment, SEGMENT) as view:
                 found += list(view.messages())
-                assert view.last()[1] is (Stop.END if view.sealed else Stop.OPEN)
+                assert view.extent().stop is (Stop.END if view.sealed else Stop.OPEN)
         assert digest_of(tmp_path / "q") == before
         with Reader(tmp_path / "q", "r") as reader:
             read = []
