@@ -38,12 +38,17 @@ def existing_systems() -> frozenset[System]:
 
 
 def gaps(
-    clauses: Iterable[Clause], cases: Mapping[str, Iterable[str]], existing: Set[System], pending: Set[str] = frozenset()
+    clauses: Iterable[Clause],
+    cases: Mapping[str, Iterable[str]],
+    existing: Set[System],
+    pending: Set[str] = frozenset(),
+    checked: Set[str] = frozenset(),
 ) -> tuple[str, ...]:
     """One sentence per hole: a case without a clause, a case with an unknown one, a clause without a case.
 
-    A clause that is verified by inspection alone needs no case; the certificate says that people read it. One that is pending has
-    no case yet and is not-run; it leaves the list with its first case, or the list would hide that the case is lost again.
+    A clause in `checked` is decided from the history that trials record, and needs no case. One that is verified by inspection
+    alone needs none either; the certificate says that people read it. One that is pending has neither yet and is not-run; it leaves
+    the list with its first case or check, or the list would hide that the case is lost again.
     """
     known = {clause.id: clause for clause in clauses}
     shown: set[str] = set()
@@ -57,9 +62,10 @@ def gaps(
             sentences.append(f"{case} names {unknown}, which is no clause: correct the id or add the clause to fireassay.spec.clauses.")
     for id_, clause in sorted(known.items()):
         if id_ in pending:
-            if id_ in shown:
-                sentences.append(f"{id_} ({clause.title}) is listed as pending and has a case: take it out of conformance/pending.py.")
-        elif clause.system in existing and id_ not in shown and set(clause.verified) != {Method.INSPECTION}:
+            if id_ in shown or id_ in checked:
+                has = "a case" if id_ in shown else "a check of history"
+                sentences.append(f"{id_} ({clause.title}) is listed as pending and has {has}: take it out of conformance/pending.py.")
+        elif clause.system in existing and id_ not in shown | checked and set(clause.verified) != {Method.INSPECTION}:
             sentences.append(f"{id_} ({clause.title}) has no case while its system exists: write a case marked clause({id_!r}).")
     for unknown in sorted(pending - known.keys()):
         sentences.append(f"{unknown} is listed as pending and is no clause: correct conformance/pending.py.")

@@ -109,10 +109,11 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
         return
     from fireassay.conformance.coverage import existing_systems, gaps
     from fireassay.conformance.pending import PENDING
+    from fireassay.spec.checks import CHECKS
     from fireassay.spec.clauses import ALL
 
     named = config.stash[CASE_CLAUSES]
-    config.stash[_GAPS] = gaps(ALL, named, existing_systems(), PENDING)
+    config.stash[_GAPS] = gaps(ALL, named, existing_systems(), PENDING, CHECKS.keys())
     if config.stash[_GAPS]:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -85,6 +85,15 @@ def test_a_pending_clause_that_has_a_case_is_named() -> None:
     assert "take it out of conformance/pending.py" in sentence
 
 
+def test_a_check_of_history_stands_for_a_case() -> None:
+    assert gaps(CLAUSES, {"a": ["LOG-01"], "b": ["COM-01"]}, ALL, checked={"CHR-01"}) == ()
+
+
+def test_a_pending_clause_that_has_a_check_is_named() -> None:
+    (sentence,) = gaps(CLAUSES, {"a": ["LOG-01"], "b": ["COM-01"]}, ALL, {"CHR-01"}, {"CHR-01"})
+    assert sentence.startswith("CHR-01 (title of CHR-01) is listed as pending and has a check of history")
+
+
 def test_what_is_pending_must_be_a_clause() -> None:
     (sentence,) = gaps(CLAUSES, {"a": ["LOG-01", "CHR-01", "COM-01"]}, ALL, {"CHR-99"})
     assert sentence.startswith("CHR-99 is listed as pending and is no clause")

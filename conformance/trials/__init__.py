@@ -2,6 +2,7 @@
 
 from fireassay.conformance.trials.canary import canary
 from fireassay.conformance.trials.histories import convictions, histories, judge_trials
+from fireassay.conformance.trials.kill_idle import kill_idle
 from fireassay.conformance.trials.kill_random import kill_random
 from fireassay.conformance.trials.results import FaultRecord, NotRun, TrialResult
 from fireassay.conformance.trials.setting import Load, Setting
@@ -19,6 +20,7 @@ __all__ = [
     "convictions",
     "histories",
     "judge_trials",
+    "kill_idle",
     "kill_random",
     "steady",
 ]

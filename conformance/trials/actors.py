@@ -4,6 +4,7 @@
 |---|---|
 | target, pid | the process in which the target's code will run |
 | opened, position | the target is open |
+| idle, records | its load is written, and it stays open |
 | done, text | ended as asked; text is empty, or why a drain was given up |
 | refused, text | the target would not open |
 | broken, text | an outcome that is unknown, or an exception: it cannot go on under this name |
@@ -105,15 +106,18 @@ def _produce(spec: ActorSpec, line: Connection) -> str:
     with recorder:
         writer = _open_writer(spec, target, recorder)
         line.send(("opened", writer.granted))
+        written = 0
         for step in steps(spec.load, spec.seed):
             if line.poll():
                 break
             result = writer.append(step.lengths)
+            written += len(result.positions)
             if result.outcome is Outcome.INFO:
                 raise _BrokenError(f"an append is of unknown outcome: {result.error.text if result.error else ''}")
             if step.sync and writer.sync().outcome is Outcome.INFO:
                 raise _BrokenError("a sync is of unknown outcome")
         if spec.load.linger:
+            line.send(("idle", written))
             line.recv()
         writer.sync()
         writer.close()

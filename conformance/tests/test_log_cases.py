@@ -1,0 +1,48 @@
+"""The cases of the LOG contract are judged: each deliberate fault of a target is convicted of its clause, with words that say so."""
+
+import pytest
+
+from fireassay.conformance.run.cases import run_cases
+from fireassay.conformance.run.model import CaseResult
+from fireassay.conformance.targets.faulty import FAULTS
+from fireassay.spec.checks import CHECKS
+
+FAULTY = "py:fireassay.conformance.targets.faulty:make"
+SAYS = {
+    "drop": "never got 1 acknowledged records",
+    "duplicate": "duplicate-delivered",
+    "reorder": "reader-disagreement",
+    "corrupt": "what was read at 2 is not what",
+    "phantom": "is nothing of this run",
+    "aborted": "aborted-read",
+    "misplaced": "inconsistent-position",
+    "early-ack": "were owed when a process died",
+    "early-end": "was told END while",
+    "hang-write": "stuck-writer: APPEND of actor",
+    "hang-read": "stuck-reader: READ of actor",
+    "die": "died of signal 6 and no fault was aimed at it",
+}
+QUICK = ("drop", "early-ack", "die")
+
+
+def examined(fault: str, clause: str) -> list[CaseResult]:
+    return run_cases(f"{FAULTY}?fault={fault}", select=("--clauses", clause))
+
+
+@pytest.mark.parametrize("fault", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in SAYS])
+def test_a_fault_of_a_target_is_convicted_of_its_clause(fault: str) -> None:
+    clause = FAULTS[fault].clause
+    convicted = [result for result in examined(fault, clause) if result.outcome == "failed" and result.clauses == (clause,)]
+    assert convicted
+    assert SAYS[fault] in convicted[0].message
+
+
+def test_every_fault_that_history_shows_is_convicted_here() -> None:
+    assert set(SAYS) == {fault.name for fault in FAULTS.values() if fault.clause in CHECKS}
+
+
+def test_nonsense_is_an_error_and_no_pass() -> None:
+    (result,) = examined("garbage", "LOG-02")
+    assert result.outcome == "error"
+    assert "the trials show nothing of LOG-02" in result.message
+    assert "an append is of unknown outcome" in result.message
