@@ -6,7 +6,21 @@ from typing import NoReturn
 import typer
 from rich.console import Console
 
-from fireassay.cli import certify, clauses, doctor, driver, failpoints, floors, judge, layouts, mutants, promises, record, targets
+from fireassay.cli import (
+    certify,
+    chronicle,
+    clauses,
+    doctor,
+    driver,
+    failpoints,
+    floors,
+    judge,
+    layouts,
+    mutants,
+    promises,
+    record,
+    targets,
+)
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
 
 __all__ = ["app", "main"]
@@ -34,6 +48,7 @@ for module, room in (
     (clauses, "Specification"),
     (layouts, "Specification"),
     (promises, "Specification"),
+    (chronicle, "Reference"),
     (failpoints, "Reference"),
     (mutants, "Reference"),
     (doctor, "Machine"),

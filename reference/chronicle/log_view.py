@@ -98,6 +98,22 @@ class LogView:
             view = self._opened()
             self._offset = HEADER if view is None else view.find(seq)
 
+    def seek_last(self, count: int) -> None:
+        """The next record is the last but `count` of those that can be read now."""
+        left = count
+        for segment in reversed(self._segments.ids()):
+            try:
+                with self._segments.open(segment) as view:
+                    found = view.extent()
+            except (FileNotFoundError, LayoutError):
+                continue
+            self._go(segment, HEADER if left else found.end)
+            if found.last_seq is not None and found.records >= left:
+                with self._segments.open(segment) as view:
+                    self._offset = view.find(found.last_seq + 1 - left)
+                return
+            left -= found.records
+
     def skip(self) -> None:
         """Past the segment it stands in, as after damage: to the next one there is."""
         later = [segment for segment in self._segments.ids() if segment > self._segment]

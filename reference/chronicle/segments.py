@@ -12,6 +12,7 @@ from typing import Self
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.reader import HEADER, Message, message_of, span
+from fireassay.reference.files import opened
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
 
@@ -122,11 +123,11 @@ class SegmentView:
 
 def map_segment(queue: Path, segment: int, size: int, variant: str | None = None) -> SegmentView:
     """The live file, read-only. FileNotFoundError where it is gone; LayoutError says what is wrong with it."""
-    with (queue / name_of(segment)).open("rb") as file:
-        found = os.fstat(file.fileno()).st_size
+    with opened(queue / name_of(segment)) as file:
+        found = os.fstat(file).st_size
         if found != size:
             raise layouts.LayoutError("wrong size", name_of(segment), f"{size} bytes", f"{found} bytes")
-        memory = mmap.mmap(file.fileno(), size, prot=mmap.PROT_READ)
+        memory = mmap.mmap(file, size, prot=mmap.PROT_READ)
     return checked(memory, segment, variant)
 
 

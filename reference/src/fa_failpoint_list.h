@@ -100,3 +100,4 @@ FAILPOINT(chronicle_meta_slot, STORE, "a reader writes its position into the slo
 FAILPOINT(chronicle_meta_crc, STORE, "a reader's slot becomes valid")
 FAILPOINT(chronicle_warm_pwrite, SYSCALL, "zeros go ahead of the writer, so that the pages have their blocks")
 FAILPOINT(chronicle_warm_populate, SYSCALL, "the pages ahead of the writer are mapped")
+FAILPOINT(chronicle_lock_sign_off, SYSCALL, "a writer that closes records that it did")

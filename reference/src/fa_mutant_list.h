@@ -36,3 +36,5 @@ MUTANT(chronicle_discovery_deaf, "CHR-29", "discovery never looks again by itsel
 MUTANT(chronicle_discovery_twice, "CHR-29", "each look at the strategies adds those again that are known already")
 MUTANT(chronicle_discovery_unready, "CHR-29", "a strategy is added as soon as its directory is there, READY or not")
 MUTANT(chronicle_feed_unasked, "CHR-29", "a configured feed that is missing at start goes unnoticed")
+MUTANT(chronicle_lag_absolute, "CHR-33", "inspect tells a reader's place instead of how far it is behind")
+MUTANT(chronicle_doctor_blind, "CHR-33", "the doctor finds nothing wrong with anything")

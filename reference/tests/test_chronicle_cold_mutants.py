@@ -12,6 +12,10 @@ from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
 from fireassay.reference.chronicle.bus.names import BadName
 from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
+from fireassay.reference.chronicle.reader import Reader
+from fireassay.reference.chronicle.tools.doctor import examine
+from fireassay.reference.chronicle.tools.survey import survey
+from fireassay.reference.chronicle.writer import Writer
 from fireassay.reference.tests.test_chronicle_discovery import join, overflow
 from fireassay.spec.layouts import LayoutError
 
@@ -85,6 +89,20 @@ def a_missing_feed_stops_the_start(where: Path) -> str:
     return "the start went on"
 
 
+def inspect_tells_the_lag(where: Path) -> str:
+    with Writer(where / "q", 1024, heartbeat_s=0) as writer, Reader(where / "q", "r") as reader:
+        writer.append_batch([b"x"] * 5)
+        reader.commit(*reader.read_batch(2).messages[1].next)
+        (found,) = survey(where / "q").readers
+        return OK if (found.lag_records, found.lag_bytes) == (3, 3 * 128) else f"a lag of {found.lag_records} records"
+
+
+def the_doctor_finds_damage(where: Path) -> str:
+    Writer(where / "q", 1024, heartbeat_s=0).close()
+    (where / "q" / "control.meta").write_bytes(b"")
+    return OK if any(finding.problem.wrong for finding in examine(where / "q")) else "it found nothing"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -93,6 +111,8 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_discovery_twice": each_strategy_is_added_once,
     "chronicle_discovery_unready": a_strategy_is_added_when_it_is_ready,
     "chronicle_feed_unasked": a_missing_feed_stops_the_start,
+    "chronicle_lag_absolute": inspect_tells_the_lag,
+    "chronicle_doctor_blind": the_doctor_finds_damage,
 }
 
 

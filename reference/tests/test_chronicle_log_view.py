@@ -58,6 +58,8 @@ def test_it_goes_to_any_number_also_past_segments_without_records(tmp_path: Path
         for seq in [*range(75), 30, 0]:
             log.seek(seq)
             assert [message.seq for message in rest(log)] == list(range(seq, 72))
+            log.seek_last(seq)
+            assert [message.seq for message in rest(log)] == list(range(max(0, 72 - seq), 72))
 
 
 def test_an_empty_directory_has_no_records(tmp_path: Path) -> None:

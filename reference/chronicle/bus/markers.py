@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fireassay.reference.files import replace
+from fireassay.reference.files import read_small, replace
 from fireassay.reference.mutants import is_selected
 from fireassay.spec import layouts
 from fireassay.spec.layouts import LayoutError
@@ -104,8 +104,7 @@ def _packed(mark: Mark) -> bytes:
 
 def _read(path: Path) -> Mark | None:
     try:
-        with path.open("rb") as file:
-            data = file.read(layout.LEASE.size + 1)
+        data = read_small(path, layout.LEASE.size)
     except FileNotFoundError:
         return None
     try:

@@ -95,3 +95,9 @@ int chronicle_lock_sign(int fd, uint64_t epoch, fa_error *err)
     const int status = chronicle_lock_process("/proc/self/stat", &state, &record.start_ticks, err);
     return status != 0 ? status : fa_persist_pwrite_all(chronicle_lock_pwrite, fd, &record, sizeof record, 0, err);
 }
+
+void chronicle_lock_sign_off(int fd, uint64_t epoch)
+{
+    const chronicle_writer_lock record = {.epoch = epoch};
+    (void)fa_persist_pwrite_all(chronicle_lock_sign_off, fd, &record, sizeof record, 0, NULL);
+}

@@ -353,6 +353,9 @@ int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err)
 
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err)
 {
+    if (writer->segment.map != NULL) { /* it was opened whole: the lock is its own */
+        chronicle_lock_sign_off(writer->lock, writer->epoch);
+    }
     int status = chronicle_segment_unmap(&writer->segment, err);
     writer->warm = 0;
     const int detached = chronicle_control_detach(&writer->control, status == 0 ? err : NULL);
