@@ -5,6 +5,7 @@ and touches no test that is not a file of fireassay.conformance.cases.
 """
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from fireassay.conformance.driver.client import DriverTarget
     from fireassay.spec.ports import Target
 
 __all__ = [
+    "APART_DEADLINE_S",
     "CASES",
     "CASE_CLAUSES",
     "DEFAULT_TARGET",
+    "apart",
     "place",
     "pytest_addoption",
     "pytest_collection_finish",
@@ -32,8 +36,10 @@ __all__ = [
 
 CASES = Path(__file__).resolve().parent / "cases"
 CASE_CLAUSES = pytest.StashKey[dict[str, tuple[str, ...]]]()  # case id → clause ids, without canaries
+APART_DEADLINE_S = 8.0
 DEFAULT_TARGET = "chronicle"
 _RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+_SERVE = "fireassay.conformance.driver.serve"
 _GAPS = pytest.StashKey[tuple[str, ...]]()
 _results: Path | None = None  # of the session in this process: reports come without their config
 
@@ -158,6 +164,21 @@ def target(request: pytest.FixtureRequest, target_spec: str, place: Path) -> "It
         close: Any = getattr(made, "close", None)
         if close is not None:
             close()
+
+
+@pytest.fixture
+def apart(target: "Target", target_spec: str, place: Path) -> "Iterator[DriverTarget]":
+    """The same target on the same place, each of its ports in a process of its own, which may be killed and cannot hang the case."""
+    from fireassay.conformance.driver.client import DriverTarget
+
+    if isinstance(target, DriverTarget):
+        yield target
+        return
+    made = DriverTarget([sys.executable, "-m", _SERVE, target_spec], place, APART_DEADLINE_S)
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 def _not_applicable(clauses: tuple[str, ...], target: "Target") -> str:

@@ -35,6 +35,7 @@ __all__ = [
     "ReportCause",
     "SeekResult",
     "Target",
+    "TypedWriterPort",
     "WriterPort",
 ]
 
@@ -141,6 +142,14 @@ class WriterPort(_Closing, Protocol):
 
     def sync(self) -> CallResult:
         """ok: every append that the declared scope covers and that was ok before this call is as durable as declared."""
+
+
+@runtime_checkable
+class TypedWriterPort(WriterPort, Protocol):
+    """A writer of a log whose records have types, as chronicle's have. A target may offer it; no clause of the LOG contract asks for it."""
+
+    def append_typed(self, type_id: int, payloads: Sequence[bytes]) -> AppendResult:
+        """As append_batch, with records of this type, 0 to 65535. One that users may not append is refused with INVALID."""
 
 
 @runtime_checkable

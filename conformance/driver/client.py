@@ -5,7 +5,7 @@ its calls fail: what is dead certainly does nothing more.
 """
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -56,12 +56,12 @@ class DriverTarget:
         return self._ready.pid
 
     def open_writer(self, stream: str) -> "DriverWriter":
-        process, reply = self._open("open_writer", stream=stream)
-        return DriverWriter(process, reply, self._deadline_s)
+        process, granted, typed = self._open("open_writer", stream=stream)
+        return (DriverTypedWriter if typed else DriverWriter)(process, granted, self._deadline_s)
 
     def open_reader(self, stream: str, name: str, group: str | None = None) -> "DriverReader":
-        process, reply = self._open("open_reader", stream=stream, name=name, group=group)
-        return DriverReader(process, reply, self._deadline_s)
+        process, granted, _ = self._open("open_reader", stream=stream, name=name, group=group)
+        return DriverReader(process, granted, self._deadline_s)
 
     def close(self) -> None:
         """End the process that waits for the next open; open ports are their owners'."""
@@ -69,14 +69,14 @@ class DriverTarget:
         if ready is not None:
             ready.end()
 
-    def _open(self, op: str, **fields: str | None) -> tuple[DriverProcess, int]:
+    def _open(self, op: str, **fields: str | None) -> tuple[DriverProcess, int, bool]:
         process, self._ready = self._ready or self._started(), None
         reply = process.ask(op, self._deadline_s, **fields)
         if reply.error is not None:
             process.end()
             raise Refused(reply.outcome, reply.error)
         try:
-            return process, reply.number("granted")
+            return process, reply.number("granted"), reply.truth("typed")
         except DriverFault as fault:
             process.blame(fault, op)
             raise
@@ -129,6 +129,10 @@ class _Port:
             return CallResult(outcome=Outcome.INFO, error=_told(fault))
         return CallResult(outcome=reply.outcome, error=reply.error)
 
+    def kill(self) -> None:
+        """The driver dies on the spot, by SIGKILL, and is reaped."""
+        self._process.end()
+
     def close(self) -> CallResult:
         if self._closed:
             return CallResult(outcome=Outcome.OK)
@@ -147,20 +151,24 @@ class _Port:
 
 class DriverWriter(_Port):
     def append_batch(self, payloads: Sequence[bytes]) -> AppendResult:
+        return self._append_all(payloads)
+
+    def _append_all(self, payloads: Sequence[bytes], **fields: int) -> AppendResult:
         positions: tuple[int, ...] = ()
         for part in _parts(payloads):
-            result = self._append(part)
+            result = self._append(part, fields)
             positions += result.positions
             if result.outcome is not Outcome.OK:
                 return AppendResult(outcome=result.outcome, error=result.error, positions=positions)
         return AppendResult(outcome=Outcome.OK, positions=positions)
 
-    def _append(self, payloads: Sequence[bytes]) -> AppendResult:
+    def _append(self, payloads: Sequence[bytes], fields: Mapping[str, int]) -> AppendResult:
         gone = self._gone()
         if gone is not None:
             return AppendResult(outcome=Outcome.FAIL, error=gone)
         try:
-            reply = self._process.ask("append", self._deadline_s, payloads=[base64.b64encode(each).decode() for each in payloads])
+            coded = [base64.b64encode(each).decode() for each in payloads]
+            reply = self._process.ask("append", self._deadline_s, payloads=coded, **fields)
             try:
                 positions = reply.numbers("positions", len(payloads))
                 if (len(positions) == len(payloads)) != (reply.outcome is Outcome.OK):
@@ -173,6 +181,13 @@ class DriverWriter(_Port):
 
     def sync(self) -> CallResult:
         return self._call("sync")
+
+
+class DriverTypedWriter(DriverWriter):
+    """Of a driver whose open said that its records have types."""
+
+    def append_typed(self, type_id: int, payloads: Sequence[bytes]) -> AppendResult:
+        return self._append_all(payloads, type_id=type_id)
 
 
 class DriverReader(_Port):

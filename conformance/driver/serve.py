@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from fireassay.conformance.driver.protocol import MAX_LINE, VERSION, encode
 from fireassay.conformance.targets.registry import load
 from fireassay.spec.outcomes import EnvironmentUnfit, ErrorClass, HarnessError, Outcome, TargetError
-from fireassay.spec.ports import CallResult, PortError, ReadBatch, ReaderPort, Target, WriterPort
+from fireassay.spec.ports import CallResult, PortError, ReadBatch, ReaderPort, Target, TypedWriterPort, WriterPort
 from fireassay.spec.promises import SeekBy
 
 __all__ = ["Server", "main"]
@@ -96,6 +96,8 @@ class Server:
         stream = _text(request, "stream")
         if op == "open_writer":
             self._port = target.open_writer(stream)
+            if isinstance(self._port, TypedWriterPort):
+                return {"outcome": "ok", "granted": self._port.granted, "typed": True}
         else:
             group = _text(request, "group") if request.get("group") is not None else None
             self._port = target.open_reader(stream, _text(request, "name"), group)
@@ -115,7 +117,9 @@ def _write(op: object, request: Fields, port: Any) -> Fields:
         payloads = request.get("payloads")
         if not isinstance(payloads, list) or not payloads:
             raise _Bad("payloads is a list of base64 texts, at least one")
-        result = port.append_batch([_data(each) for each in payloads])
+        data = [_data(each) for each in payloads]
+        typed = "type_id" in request and isinstance(port, TypedWriterPort)
+        result = port.append_typed(_number(request, "type_id"), data) if typed else port.append_batch(data)
         return {**_result(result), "positions": list(result.positions)}
     if op == "sync":
         return _result(port.sync())

@@ -5,7 +5,7 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from types import ModuleType
@@ -17,10 +17,10 @@ import multiprocess.forkserver
 from fireassay.conformance.trials.actors import act
 from fireassay.conformance.trials.setting import ActorSpec
 
-__all__ = ["Child", "start", "stop_server"]
+__all__ = ["Child", "launch", "start", "stop_server"]
 
 # Never a target: what it loads is chosen by the environment of each child.
-PRELOAD = ["fireassay.conformance.trials.actors", "fireassay.conformance.targets.plainlog", "dill", "numpy"]
+PRELOAD = ["fireassay.conformance.trials.actors", "fireassay.conformance.targets.plainlog", "fireassay.spec.layouts", "dill", "numpy"]
 
 
 class Child:
@@ -105,14 +105,20 @@ class Child:
 
 
 def start(spec: ActorSpec) -> Child:
+    process, line = launch(act, spec)
+    return Child(spec, process, line)
+
+
+def launch(function: Callable[..., None], *arguments: object) -> tuple[Any, Connection]:
+    """A process that runs the function with these arguments and its end of a line; the process, and our end."""
     context = multiprocess.get_context("forkserver")
     context.set_forkserver_preload(PRELOAD)
     here, there = context.Pipe()
-    process = context.Process(target=act, args=(spec, there), daemon=True)
+    process = context.Process(target=function, args=(*arguments, there), daemon=True)
     with _without_main():
         process.start()
     there.close()
-    return Child(spec, process, here)
+    return process, here
 
 
 @contextmanager

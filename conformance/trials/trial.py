@@ -233,6 +233,7 @@ class Trial:
     def kill(self, child: Child, *, where: str = "random", planned: bool = True) -> FaultRecord:
         fault = self.begin_fault("kill", where, victim=child.spec.actor, planned=planned)
         child.kill()
+        child.tell("stop")  # one whose target was another process may not notice that it is dead
         return self.seen_dead(child, fault, "it had ended before the signal came")
 
     def seen_dead(self, child: Child, fault: FaultRecord, otherwise: str) -> FaultRecord:

@@ -130,8 +130,11 @@ class ChronicleWriter(_Port):
         return self._writer.opened_at
 
     def append_batch(self, payloads: Sequence[bytes]) -> AppendResult:
+        return self.append_typed(0, payloads)
+
+    def append_typed(self, type_id: int, payloads: Sequence[bytes]) -> AppendResult:
         try:
-            return AppendResult(outcome=Outcome.OK, positions=self._writer.append_batch(payloads))
+            return AppendResult(outcome=Outcome.OK, positions=self._writer.append_batch(payloads, type_id))
         except self._appended as error:
             # The core refuses a record before its first byte is written: the rest of the batch left no trace.
             return AppendResult(outcome=Outcome.FAIL, error=_said(error), positions=error.seqs)
