@@ -12,12 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum, IntEnum
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from fireassay.reference import core
 from fireassay.spec.outcomes import HarnessError
+from fireassay.spec.ports import FailpointAction as Action
 
 __all__ = ["Action", "ControlFile", "Failpoint", "Kind", "failpoints"]
 
@@ -33,13 +34,6 @@ _ACTION, _ERRNO, _COUNTDOWN, _HITS, _FIRED, _FIRED_PID = 0, 4, 8, 16, 24, 32
 class Kind(Enum):
     STORE = 1  # a store to shared memory: it can be cut off, it cannot fail
     SYSCALL = 2
-
-
-class Action(IntEnum):
-    CRASH = 1  # SIGKILL of the own process
-    ERROR = 2  # the call fails with an errno and is not made
-    STOP = 3  # SIGSTOP of the own process
-    COUNT = 4
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ Calls take batches, so that the harness costs a fraction of the operation it mea
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
@@ -27,6 +27,8 @@ from fireassay.spec.promises import Promises, SeekBy
 __all__ = [
     "AppendResult",
     "CallResult",
+    "FailpointAction",
+    "FailpointControl",
     "PortError",
     "ReadBatch",
     "ReaderPort",
@@ -195,3 +197,30 @@ class Target(Protocol):
 
     def open_reader(self, stream: str, name: str, group: str | None = None) -> ReaderPort:
         """Open under a name that survives restarts: the same name resumes at its last commit. TargetError says why not."""
+
+
+class FailpointAction(IntEnum):
+    """What an armed failpoint does. The numbers stand in control files."""
+
+    CRASH = 1  # SIGKILL of the own process
+    ERROR = 2  # the call fails with an errno and is not made
+    STOP = 3  # SIGSTOP of the own process
+    COUNT = 4
+
+
+class FailpointControl(Protocol):
+    """Arms failpoints from one process in others, which attached it as they loaded the target: FIREASSAY_FAILPOINTS names its file."""
+
+    def names(self) -> Sequence[str]: ...
+
+    def arm(self, name: str, action: FailpointAction, nth: int = 1) -> None:
+        """From now on the n-th hit acts; counters start at zero."""
+
+    def arm_all(self, action: FailpointAction) -> None: ...
+
+    def disarm(self, name: str) -> None:
+        """Counters stay to be read."""
+
+    def hits(self, name: str) -> int: ...
+
+    def fired(self, name: str) -> int: ...

@@ -14,9 +14,9 @@ from typing import Any
 from fireassay.conformance.coverage import GROUP
 from fireassay.conformance.targets.specs import TargetSpec, parse
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
-from fireassay.spec.ports import Target
+from fireassay.spec.ports import FailpointControl, Target
 
-__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of"]
+__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of", "small"]
 
 Factory = Callable[[Path, Mapping[str, str]], Target]
 _MEMBERS = ("name", "promises", "digest", "capabilities", "open_writer", "open_reader")
@@ -72,22 +72,29 @@ def failpoints(spec: str | TargetSpec) -> tuple[FailpointInfo, ...]:
     return tuple(FailpointInfo(name, str(getattr(kind, "name", kind)).lower(), what) for name, kind, what in rows)
 
 
-def control_file(spec: str | TargetSpec, path: Path) -> AbstractContextManager[Any]:
-    """What arms the target's failpoints, from this process in another: arm, hits, fired, fired_pid."""
+def control_file(spec: str | TargetSpec, path: Path) -> AbstractContextManager[FailpointControl]:
+    """What arms the target's failpoints, from this process in another."""
     offered = _offer(spec, "control_file")
     if offered is None:
         text = spec if isinstance(spec, str) else spec.text
         raise HarnessError(f"target {text!r} offers no control file for failpoints")
-    made: AbstractContextManager[Any] = offered(path)
+    made: AbstractContextManager[FailpointControl] = offered(path)
     return made
 
 
-def _offer(spec: str | TargetSpec, name: str) -> Callable[..., Any] | None:
+def small(spec: str) -> str:
+    """The same target with the options its factory module gives as SMALL, so that some hundred records pass what many would.
+
+    Options that were asked for are never changed.
+    """
+    options: str | None = None if parse(spec).options else _offer(spec, "SMALL")
+    return f"{spec}?{options}" if options else spec
+
+
+def _offer(spec: str | TargetSpec, name: str) -> Any:
+    """None where the module has nothing of that name, and always of a driver."""
     found = parse(spec) if isinstance(spec, str) else spec
-    if found.how == "driver":
-        return None
-    offered: Callable[..., Any] | None = getattr(_factory(found)[0], name, None)
-    return offered
+    return None if found.how == "driver" else getattr(_factory(found)[0], name, None)
 
 
 def _entries() -> dict[str, EntryPoint]:

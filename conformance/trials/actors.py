@@ -36,7 +36,7 @@ __all__ = ["VARIABLES", "act"]
 
 VARIABLES = ("FIREASSAY_CORE", "FIREASSAY_FAILPOINTS", "FIREASSAY_MUTANT")
 CAPACITY = 1 << 12  # rows per part: most actors write less
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _CLONE_NEWNS = 1, 0x00020000
 _ROLES = {"produce": Role.PRODUCER, "read": Role.READER, "close": Role.PRODUCER}
 _TRIES_AGAIN = 200
 
@@ -45,6 +45,8 @@ def act(spec: ActorSpec, line: Connection) -> None:
     """The whole life of an actor's process. Ends with 0 whatever the target did: only a fault makes a process die."""
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if spec.mounts:
+        _enter_mounts(spec.mounts)
     for name in VARIABLES:
         os.environ.pop(name, None)
     os.environ.update(spec.environment)
@@ -70,6 +72,15 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() == 1:
         os._exit(0)
+
+
+def _enter_mounts(namespace: str) -> None:
+    """See what is mounted there, from the same directory as before. Only a process with one thread can."""
+    here, libc = os.getcwd(), ctypes.CDLL(None, use_errno=True)
+    with open(namespace, "rb") as file:
+        if libc.setns(file.fileno(), _CLONE_NEWNS) != 0:
+            raise OSError(ctypes.get_errno(), f"the mount namespace {namespace} cannot be entered")
+    os.chdir(here)
 
 
 def _start(spec: ActorSpec, line: Connection) -> tuple[Target, Recorder]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -88,10 +89,24 @@ class Child:
             else:
                 os.kill(self.pid, signal.SIGKILL)
 
+    def halt(self) -> None:
+        """It and the target's own process stand still from now on; `halted` says when they do."""
+        self._signal_wholly(signal.SIGSTOP)
+
+    def halted(self) -> bool:
+        return all(_state(pid) in "TtZX" for pid in {self.pid, self.target_pid})
+
     def kill_wholly(self) -> None:
         self.kill()
+        self._signal_wholly(signal.SIGKILL)
+
+    def _signal_wholly(self, number: int) -> None:
+        """A driver leads a session of its own: whatever it started is in its group."""
         with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            if self._handle >= 0 and not select.select([self._handle], [], [], 0)[0]:
+                os.killpg(self.target_pid, number)
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def let_go(self) -> None:
         """Of a dead one."""
@@ -102,6 +117,14 @@ class Child:
             self._handle = -1
         self._process.join(5.0)
         self._process.close()
+
+
+def _state(pid: int) -> str:
+    """The letter of ps, X for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return "X"
 
 
 def start(spec: ActorSpec) -> Child:

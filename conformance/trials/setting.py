@@ -41,6 +41,7 @@ class Setting:
     deadline_s: float = 5.0
     epsilon_ns: int = 1000
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    mounts: str = ""  # the mount namespace in which the target lives, as a path below /proc; empty: that of this process
 
     @property
     def patience_s(self) -> float:
@@ -72,6 +73,7 @@ class ActorSpec:
     follows: bool = False  # a reader that goes on until it is told to stop; else it ends where the log ends
     load: Load = field(default_factory=Load)
     environment: tuple[tuple[str, str], ...] = ()
+    mounts: str = ""
 
     @property
     def stream_name(self) -> str:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import wait
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from fireassay.conformance.recorder.recorder import Recorder
 from fireassay.conformance.recorder.recording import Actor, Role
@@ -29,11 +29,22 @@ from fireassay.conformance.trials.setting import MAIN_STREAM, ActorSpec, Job, Lo
 from fireassay.spec.history.ops import FaultKind, Op, Phase
 from fireassay.spec.outcomes import HarnessError
 
-__all__ = ["COORDINATOR", "Trial"]
+__all__ = ["COORDINATOR", "Supply", "Trial"]
 
 COORDINATOR = 1
 HEARTBEAT_NS = 20_000_000
 _U64 = (1 << 64) - 1
+_HUNG = "the process hung, and was killed"
+
+
+class Supply(Protocol):
+    """The power of the disk below the target's place."""
+
+    def cut(self) -> None:
+        """From now on nothing becomes durable."""
+
+    def restore(self) -> str:
+        """The disk is as it was made durable. Why nothing was lost of what was not, or nothing to say."""
 
 
 class Trial:
@@ -55,6 +66,7 @@ class Trial:
         self._ordinals = 0  # of sentinels
         self._incarnations: dict[tuple[int, Job, str], int] = {}
         self._actors = COORDINATOR
+        self._streams: set[int] = set()
         self._beat = 0
         self._began = time.monotonic()
         self._handler: Any = None
@@ -115,14 +127,29 @@ class Trial:
     # -- processes
 
     def produce(
-        self, *, stream: int = MAIN_STREAM, load: Load | None = None, held: bool = False, extra: dict[str, str] | None = None
+        self,
+        *,
+        stream: int = MAIN_STREAM,
+        load: Load | None = None,
+        seed: int | None = None,
+        held: bool = False,
+        extra: dict[str, str] | None = None,
     ) -> Child:
-        return self._spawn("produce", stream, load=load or Load(), held=held, extra=extra, after_crash=self._down.get(stream))
+        """`seed` repeats a life that was counted before; without it one is drawn."""
+        down = self._down.get(stream)
+        return self._spawn("produce", stream, load=load or Load(), seed=seed, held=held, extra=extra, after_crash=down)
 
     def read(
-        self, name: str, *, stream: int = MAIN_STREAM, follows: bool = True, held: bool = False, extra: dict[str, str] | None = None
+        self,
+        name: str,
+        *,
+        stream: int = MAIN_STREAM,
+        follows: bool = True,
+        seed: int | None = None,
+        held: bool = False,
+        extra: dict[str, str] | None = None,
     ) -> Child:
-        return self._spawn("read", stream, reader=name, follows=follows, held=held, extra=extra)
+        return self._spawn("read", stream, reader=name, follows=follows, seed=seed, held=held, extra=extra)
 
     def close(self, *, stream: int = MAIN_STREAM, held: bool = False, extra: dict[str, str] | None = None) -> Child:
         """A writer that recovers, puts a sentinel and closes; then a drain in the same process."""
@@ -131,8 +158,11 @@ class Trial:
         down = self._down.get(stream)
         return self._spawn("close", stream, held=held, extra=extra, after_crash=down, ordinal=self._ordinals, second=self._actors)
 
-    def _spawn(self, job: Job, stream: int, *, extra: dict[str, str] | None = None, reader: str = "", **fields: Any) -> Child:
+    def _spawn(
+        self, job: Job, stream: int, *, extra: dict[str, str] | None = None, reader: str = "", seed: int | None = None, **fields: Any
+    ) -> Child:
         self._actors += 1
+        self._streams.add(stream)
         setting, actor, who = self.setting, self._actors, (stream, job, reader)
         incarnation = self._incarnations.get(who, -1) + 1
         self._incarnations[who] = incarnation
@@ -143,7 +173,7 @@ class Trial:
             target=self._target,
             place=str(setting.place.absolute()),
             stream=stream,
-            seed=self.dice.getrandbits(48),
+            seed=self.dice.getrandbits(48) if seed is None else seed,
             nonce=setting.nonce,
             epsilon_ns=setting.epsilon_ns,
             patience_s=setting.patience_s,
@@ -151,6 +181,7 @@ class Trial:
             producer=1 + incarnation // 256 if job == "produce" else 0x7FFF,
             reader=reader,
             environment=tuple({**setting.environment, **(extra or {})}.items()),
+            mounts=setting.mounts,
             **fields,
         )
         child = start(spec)
@@ -236,16 +267,54 @@ class Trial:
         child.tell("stop")  # one whose target was another process may not notice that it is dead
         return self.seen_dead(child, fault, "it had ended before the signal came")
 
+    def struck(self, child: Child, where: str, nth: int, *, hits: Callable[[], int], fired: Callable[[], bool]) -> FaultRecord:
+        """Waits for the end of a process that carries its own death. The crash lies between its last row and those of the fault."""
+        over = self._died(child)
+        fault = self.begin_fault("failpoint", where, victim=child.spec.actor, nth=nth)
+        reason = "" if child.target_died() and fired() else f"its life ended after {hits()} hits"
+        return self._settle(child, fault, reason if over else _HUNG)
+
     def seen_dead(self, child: Child, fault: FaultRecord, otherwise: str) -> FaultRecord:
         """Waits for a death that is on its way, and tells it from an end of another kind."""
-        over = self._wait(lambda: not child.alive, self.setting.patience_s, [child])
-        if not over:
-            child.kill_wholly()
-            self._wait(lambda: not child.alive, 10.0, [child])
-        fired = over and child.target_died()
-        done = self.end_fault(fault, fired=fired, reason="" if fired else otherwise if over else "the process hung, and was killed")
+        over = self._died(child)
+        return self._settle(child, fault, _HUNG if not over else "" if child.target_died() else otherwise)
+
+    def _died(self, child: Child) -> bool:
+        """By itself or by what was done to it; one that hangs is killed."""
+        if self._wait(lambda: not child.alive, self.setting.patience_s, [child]):
+            return True
+        child.kill_wholly()
+        self._wait(lambda: not child.alive, 10.0, [child])
+        return False
+
+    def _settle(self, child: Child, fault: FaultRecord, why_not: str) -> FaultRecord:
+        done = self.end_fault(fault, fired=not why_not, reason=why_not)
         self._bury(child)
         return done
+
+    def power_loss(self, supply: Supply, where: str) -> FaultRecord:
+        """All stand still, what was not durable is taken, and nobody goes on. It fired if something was lost of what may be lost."""
+        fault = self.begin_fault("power", where, victim=0)
+        victims = list(self._living)
+        for child in victims:
+            child.halt()
+        self._wait(lambda: all(child.halted() for child in victims), self.setting.patience_s)
+        supply.cut()
+        for child in victims:
+            child.kill_wholly()
+        for child in victims:
+            self._wait(lambda child=child: not child.alive, 10.0, [child])  # type: ignore[misc]
+            self._bury(child)
+        self._down = dict.fromkeys(self._streams, self.crashes)
+        nothing_lost = supply.restore()
+        return self.end_fault(fault, fired=not nothing_lost, reason=nothing_lost)
+
+    def forgo(self, kind: FaultKindName, where: str, nth: int | None = None, *, times: int = 1) -> None:
+        """Planned, and never begun, since the target did not come back."""
+        reason = f"the trial was over before: {self.incidents[-1] if self.incidents else 'nobody opened the log again'}"
+        for _ in range(times):
+            number = len(self.faults) + 1
+            self.faults.append(FaultRecord(trial=self.setting.trial, id=number, kind=kind, where=where, nth=nth, reason=reason))
 
     def _hung(self, child: Child, what: str) -> None:
         elapsed = int((time.monotonic() - child.t_start) * 1e9)
@@ -295,9 +364,9 @@ class Trial:
 
     # -- what every scenario does
 
-    def recover(self, *, stream: int = MAIN_STREAM) -> bool:
+    def recover(self, *, stream: int = MAIN_STREAM, extra: dict[str, str] | None = None) -> bool:
         """A fresh writer opens, syncs, puts a sentinel and closes; then everything is drained. False: it could not."""
-        closer = self.close(stream=stream)
+        closer = self.close(stream=stream, extra=extra)
         if not self.wait_for_word(closer, "opened"):
             self.wait_for_end(closer) if closer in self._living else None
             return False

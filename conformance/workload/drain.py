@@ -12,6 +12,7 @@ __all__ = ["Drained", "drain"]
 
 ENDS = 2
 BATCH = 256
+AFTER_S = 0.005  # how long an END behind the sentinel waits for what should not come
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ def drain(reader: RecordedReader, ordinal: int, *, deadline_s: float, wait_s: fl
     met, ends, reason = False, 0, ""
     scribe.event(Op.DRAIN_BEGIN, seq=reader.granted, value=ordinal)
     while not (met and ends >= ENDS) and not reason:
-        got = reader.read(BATCH, wait_s)
+        got = reader.read(BATCH, AFTER_S if met else wait_s)
         if got.batch.records:
             ends = 0
             keys += [each.key for each in got.checked]

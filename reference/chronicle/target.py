@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from fireassay.reference.core import CoreError
     from fireassay.reference.failpoints import ControlFile
 
-__all__ = ["Chronicle", "Refused", "control_file", "failpoints", "make"]
+__all__ = ["SMALL", "Chronicle", "Refused", "control_file", "failpoints", "make"]
 
 DEFAULT_SEGMENT_SIZE = 1 << 20
+SMALL = "segment_size=4096"  # options under which some hundred records roll often
 OVERHEAD = 128  # the segment's header and the record's own
 OK = CallResult(outcome=Outcome.OK)
 

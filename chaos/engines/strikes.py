@@ -1,0 +1,135 @@
+"""Deaths at failpoints, made: one trial for several paths, of which each is a death, or a death in the recovery from the one before."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from fireassay.chaos.bench import Bench
+from fireassay.chaos.engines.counting import COUNTER, LOAD, VICTIM, Life, carrying, planted
+from fireassay.conformance.trials import Load, Setting, Trial, TrialResult
+from fireassay.conformance.trials.children import Child
+from fireassay.conformance.trials.setting import MAIN_STREAM
+from fireassay.spec.ports import FailpointAction, FailpointControl
+
+__all__ = ["PATHS_PER_TRIAL", "Path", "Strike", "Struck", "strike"]
+
+PATHS_PER_TRIAL = 12
+_BYSTANDER = Load(batches=60)
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    point: str
+    nth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The first death comes in this life, each further one in the recovery after the one before."""
+
+    life: Life
+    strikes: tuple[Strike, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A trial, and the failpoints that each recovery in it passed."""
+
+    result: TrialResult
+    passed: dict[Path, frozenset[str]]
+
+
+def strike(bench: Bench, paths: Sequence[Path]) -> Struck:
+    """Paths of one kind of life. The stream is the main one; where each death needs a fresh stream, that is a bystander."""
+    life = paths[0].life
+    setting = bench.setting(FIREASSAY_CORE="failpoints")
+    with (
+        Trial(setting, f"kill-failpoints-{life.name.lower().replace('_', '-')}", bench.repeat) as trial,
+        planted(setting, VICTIM) as victim,
+        planted(setting, COUNTER) as counter,
+    ):
+        scene = _Scene(trial, setting, victim, counter, bench.seed)
+        {Life.REOPENED: _reopened, Life.FRESH: _fresh, Life.NEW_READER: _readers, Life.OLD_READER: _readers}[life](scene, paths)
+    return Struck(trial.result(), scene.passed)
+
+
+@dataclass
+class _Scene:
+    trial: Trial
+    setting: Setting
+    victim: FailpointControl
+    counter: FailpointControl
+    seed: int
+    passed: dict[Path, frozenset[str]] = field(default_factory=dict)
+
+    def die(self, one: Strike, life: Callable[[dict[str, str]], Child]) -> bool:
+        """The process that `life` starts dies there."""
+        control = self.victim
+        control.arm(one.point, FailpointAction.CRASH, one.nth)
+        child = life(carrying(self.setting, VICTIM))
+        fault = self.trial.struck(
+            child, one.point, one.nth, hits=lambda: control.hits(one.point), fired=lambda: control.fired(one.point) == 1
+        )
+        control.disarm(one.point)
+        return fault.fired
+
+    def recover(self, path: Path, stream: int) -> bool:
+        self.counter.arm_all(FailpointAction.COUNT)
+        whole = self.trial.recover(stream=stream, extra=carrying(self.setting, COUNTER))
+        self.passed[path] = frozenset(name for name in self.counter.names() if self.counter.hits(name))
+        return whole
+
+    def walk(self, path: Path, stream: int) -> None:
+        """Up to the first death that did not come."""
+        trial, seed = self.trial, self.seed
+        for one in path.strikes:
+            if not self.die(one, lambda extra: trial.produce(stream=stream, load=LOAD, seed=seed, extra=extra)):
+                return
+
+    def forgo(self, paths: Sequence[Path]) -> None:
+        for path in paths:
+            for one in path.strikes:
+                self.trial.forgo("failpoint", one.point, one.nth)
+
+
+@contextmanager
+def _bystanders(trial: Trial, load: Load) -> Iterator[Child]:
+    """A stream that was made, its writer, and two readers that go on while others die."""
+    writer = trial.produce(load=load)
+    trial.wait_for_word(writer, "opened") if load.linger else trial.wait_for_end(writer)
+    readers = [trial.read("one"), trial.read("two")]
+    yield writer
+    trial.stop([writer])
+    trial.recover()
+    trial.stop(readers)
+
+
+def _reopened(scene: _Scene, paths: Sequence[Path]) -> None:
+    with _bystanders(scene.trial, LOAD):
+        for number, path in enumerate(paths):
+            scene.walk(path, MAIN_STREAM)
+            if not scene.recover(path, MAIN_STREAM):
+                scene.forgo(paths[number + 1 :])
+                return
+
+
+def _fresh(scene: _Scene, paths: Sequence[Path]) -> None:
+    """All die before any recovers: a stream must be drained after the last death in its trial, and so each is drained once."""
+    with _bystanders(scene.trial, _BYSTANDER):
+        for stream, path in enumerate(paths, MAIN_STREAM + 1):
+            scene.walk(path, stream)
+        for stream, path in enumerate(paths, MAIN_STREAM + 1):
+            scene.recover(path, stream)
+
+
+def _readers(scene: _Scene, paths: Sequence[Path]) -> None:
+    """Each comes again under its name, and must go on where it stood."""
+    trial, seed = scene.trial, scene.seed
+    with _bystanders(trial, _BYSTANDER):
+        for number, path in enumerate(paths):
+            name = f"reader{number}"
+            if path.life is Life.OLD_READER:
+                trial.wait_for_end(trial.read(name, follows=False, seed=seed))
+            for one in path.strikes:
+                scene.die(one, lambda extra, name=name: trial.read(name, follows=False, seed=seed, extra=extra))  # type: ignore[misc]
+            trial.wait_for_end(trial.read(name, follows=False))
