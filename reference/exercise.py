@@ -146,6 +146,13 @@ class _Chronicle:
                 last = room[count[0] - 1]
                 self.do(lambda: self.lib.chronicle_reader_commit(self.reader, last.next_segment, last.next_offset, self.err))  # noqa: B023
 
+    def wait(self) -> None:
+        """Sleeps for a millisecond at the end of the log, then at the ends of two."""
+        both = self.ffi.new("chronicle_reader *[]", [self.reader, self.reader])
+        self.lib.chronicle_reader_set_wait(self.reader, 0, 0)
+        self.do(lambda: self.lib.chronicle_reader_wait(self.reader, 1_000_000, self.err))
+        self.do(lambda: self.lib.chronicle_reader_wait_any(both, 2, 1_000_000, self.err))
+
     def patch(self, name: str, offset: int, data: bytes) -> None:
         if self.status == 0:
             with open(f"{self.path}/{name}", "r+b") as file:
@@ -178,6 +185,9 @@ def _chronicle(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         queue.patch(lost, 0, bytes(64))  # its first page never reached the disk
         queue.open_writer()
         queue.append(1)
+        queue.read_all()
+        queue.wait()
+        queue.append(1)  # and rings
         queue.read_all()
         queue.close("reader")
         queue.close("writer")

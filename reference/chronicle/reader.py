@@ -11,11 +11,28 @@ from fireassay.reference import core
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
 
-__all__ = ["HEADER", "Batch", "Copied", "Message", "Reader", "message_of", "span"]
+__all__ = ["HEADER", "Batch", "BusyPoll", "Copied", "Hybrid", "Message", "Reader", "WaitStrategy", "message_of", "span"]
 
 HEADER = 64  # of a segment and of a record; records begin at multiples of it
 
 _SLICE_S = 0.05  # signals reach Python between slices of a wait
+
+
+@dataclass(frozen=True, slots=True)
+class Hybrid:
+    """Spins, then sleeps until the writer has something."""
+
+    spin_us: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class BusyPoll:
+    """Looks again and again, with that pause in between, and never sleeps on the queue."""
+
+    pause_s: float = 0.0
+
+
+WaitStrategy = Hybrid | BusyPoll
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +79,13 @@ class Reader:
     """Resumes at its last commit, or starts at the oldest segment; used by one thread at a time."""
 
     def __init__(
-        self, path: str | os.PathLike[str], name: str, *, local_size: int = DEFAULT_SEGMENT_SIZE, variant: str | None = None
+        self,
+        path: str | os.PathLike[str],
+        name: str,
+        *,
+        local_size: int = DEFAULT_SEGMENT_SIZE,
+        strategy: WaitStrategy = Hybrid(),  # noqa: B008 it is frozen
+        variant: str | None = None,
     ) -> None:
         self.path, self.name = Path(path), name
         self._ffi, self._lib = core.load(variant)
@@ -75,6 +98,9 @@ class Reader:
             raise core.CoreError(-(ErrorClass.INVALID << 16), "chronicle_reader_open", "a reader's name holds no NUL")
         self._check(self._lib.chronicle_reader_open(self._reader, os.fsencode(self.path), os.fsencode(name), local_size, self._err))
         self._open = True
+        busy = isinstance(strategy, BusyPoll)
+        pause_ns = strategy.pause_s * 1e9 if isinstance(strategy, BusyPoll) else strategy.spin_us * 1e3
+        self._lib.chronicle_reader_set_wait(self._reader, int(busy), int(pause_ns))
         self.opened_at = int(self._reader.next_seq)  # the number of the first record it will read
         self.was_reset = bool(self._reader.was_reset)
         self.segment_size = int(self._reader.segment_size)
@@ -106,7 +132,22 @@ class Reader:
             left = deadline - time.monotonic()
             if self._count[0] or not self._end[0] or left <= 0:
                 break
-            self._lib.chronicle_reader_wait(self._reader, int(min(left, _SLICE_S) * 1e9))
+            self.wait(left)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Whether there is something to read, or to be told; False after the time."""
+        deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
+        left = deadline - time.monotonic()
+        while not self._check(self._lib.chronicle_reader_wait(self._reader, int(max(0.0, min(left, _SLICE_S)) * 1e9), self._err)):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+        return True
+
+    @property
+    def late(self) -> int:
+        """How often a sleep found its record only when its time was over: wake-ups that were lost, or came in that very instant."""
+        return int(self._reader.late)
 
     def seek(self, segment: int, offset: int) -> None:
         """The next message read is the one that begins at that place between two records."""

@@ -38,3 +38,7 @@ MUTANT(chronicle_discovery_unready, "CHR-29", "a strategy is added as soon as it
 MUTANT(chronicle_feed_unasked, "CHR-29", "a configured feed that is missing at start goes unnoticed")
 MUTANT(chronicle_lag_absolute, "CHR-33", "inspect tells a reader's place instead of how far it is behind")
 MUTANT(chronicle_doctor_blind, "CHR-33", "the doctor finds nothing wrong with anything")
+MUTANT(chronicle_wake_never, "CHR-10", "the writer finds that somebody waits and wakes nobody")
+MUTANT(chronicle_wake_always, "CHR-10", "the writer makes a wake system call after each commit, though nobody waits")
+MUTANT(chronicle_wait_unchecked, "CHR-10", "a reader announces itself and sleeps without looking again")
+MUTANT(chronicle_wake_lost, "CHR-10", "the writer lowers the flag of those who wait and leaves notify_seq as it is")

@@ -19,10 +19,11 @@ from fireassay.reference.tests.chronicle_files import assert_consistent, control
 SEGMENT = 1024
 OTHER_SIZE = 4096  # asked for by the next writer; holds only where no queue was made
 COUNT = 40
-# Reached only by readers, by damage, or by a second death; see test_failpoints for those.
+# Reached only by readers, for readers that sleep, by damage, or by a second death; see test_failpoints for those.
 ELSEWHERE = {
     "chronicle_lock_pread", "chronicle_segment_discard", "chronicle_segment_pread", "chronicle_recovery_aside",
-    "chronicle_publish_repair", "chronicle_pad_clear",
+    "chronicle_publish_repair", "chronicle_pad_clear", "chronicle_announce", "chronicle_sleep", "chronicle_sleep_many",
+    "chronicle_bell_mmap", "chronicle_bell_munmap", "chronicle_lower", "chronicle_wake",
 }  # fmt: skip
 READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_")
 POINTS = [

@@ -20,6 +20,15 @@ def built(sanitizer: str, variant: str, where: Path, program: Path = PROGRAM, *o
 
 @pytest.mark.sanitizer
 @pytest.mark.parametrize("sanitizer", SANITIZERS)
+def test_threads_that_sleep_before_every_answer_are_always_woken(tmp_path: Path, sanitizer: str) -> None:
+    program = built(sanitizer, "release", tmp_path, PROGRAM.with_name("test_wait.c"), ONE_MAP)
+    (tmp_path / "place").mkdir()
+    done = subprocess.run([program, tmp_path / "place"], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ok\n", "")
+
+
+@pytest.mark.sanitizer
+@pytest.mark.parametrize("sanitizer", SANITIZERS)
 @pytest.mark.parametrize("variant", ["release", "mutants"])
 def test_a_writer_and_two_readers_in_threads_run_clean(tmp_path: Path, sanitizer: str, variant: str) -> None:
     program = built(sanitizer, variant, tmp_path, PROGRAM, ONE_MAP)

@@ -25,6 +25,7 @@ typedef struct chronicle_reader {
     uint64_t segment_size;
     uint64_t next_seq;
     uint32_t was_reset;
+    uint64_t late;
     ...;
 } chronicle_reader;
 
@@ -41,7 +42,9 @@ int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
 
 int chronicle_reader_open(chronicle_reader *reader, const char *path, const char *name, uint64_t local_size, fa_error *err);
 int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err);
-int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns);
+void chronicle_reader_set_wait(chronicle_reader *reader, int strategy, uint64_t nanoseconds);
+int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns, fa_error *err);
+int chronicle_reader_wait_any(chronicle_reader *const *readers, size_t count, uint64_t timeout_ns, fa_error *err);
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);

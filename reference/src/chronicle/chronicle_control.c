@@ -102,12 +102,19 @@ static int chronicle_control_check(const chronicle_control_block *block, fa_erro
     return 0;
 }
 
+static bool chronicle_control_forbidden(int errnum) { return errnum == EACCES || errnum == EPERM || errnum == EROFS; }
+
 int chronicle_control_attach(int dirfd, bool writable, chronicle_control *control, fa_error *err)
 {
     struct stat found;
     void *map = NULL;
-    const int flags = (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK; /* a pipe of that name must not hold us */
-    const int fd = fa_persist_open(chronicle_control_open, dirfd, CHRONICLE_CONTROL_NAME, flags, 0, err);
+    const int flags = O_NOFOLLOW | O_NONBLOCK; /* a pipe of that name must not hold us */
+    bool kept = true;
+    int fd = fa_persist_open(chronicle_control_open, dirfd, CHRONICLE_CONTROL_NAME, O_RDWR | flags, 0, err);
+    if (fd < 0 && !writable && chronicle_control_forbidden(fa_error_errno_in(fd))) {
+        fd = fa_persist_open(chronicle_control_open, dirfd, CHRONICLE_CONTROL_NAME, O_RDONLY | flags, 0, err);
+        kept = false;
+    }
     if (fd < 0) {
         return fd;
     }
@@ -125,7 +132,7 @@ int chronicle_control_attach(int dirfd, bool writable, chronicle_control *contro
         return status;
     }
     *control = (chronicle_control){.block = map, .fd = fd};
-    if (!writable) {
+    if (!kept) {
         (void)close(fd);
         control->fd = -1;
     }

@@ -25,13 +25,16 @@
 
 typedef struct chronicle_control {
     chronicle_control_block *block; /* NULL while nothing is mapped */
-    int fd;                         /* -1 for a reader */
+    int fd;                         /* -1 where the file may not be written */
 } chronicle_control;
 
 /* Makes it under its temporary name, ready and durable, and renames it. The directory's sync makes the name durable. */
 int chronicle_control_create(int dirfd, uint64_t segment_size, fa_error *err);
 
-/* Maps a valid one; waits a moment for init_state 2. MISSING where there is none. */
+/*
+ * Maps a valid one; waits a moment for init_state 2. MISSING where there is none. A reader's map cannot be stored to; its fd, where
+ * it gets one, may be mapped so.
+ */
 int chronicle_control_attach(int dirfd, bool writable, chronicle_control *control, fa_error *err);
 int chronicle_control_detach(chronicle_control *control, fa_error *err);
 

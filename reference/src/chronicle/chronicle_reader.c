@@ -3,13 +3,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "chronicle/chronicle_clock.h"
 #include "fa_atomics.h"
 #include "fa_persist.h"
 
-#define CHRONICLE_READER_SPIN_NS 20000u
-#define CHRONICLE_READER_PAUSE_MIN_NS 20000u
-#define CHRONICLE_READER_PAUSE_MAX_NS 1000000u
+#define CHRONICLE_READER_SPIN_NS 10000u
 
 static bool chronicle_reader_at_boundary(const chronicle_reader *reader)
 {
@@ -91,7 +88,7 @@ static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa
 
 int chronicle_reader_open(chronicle_reader *reader, const char *path, const char *name, uint64_t local_size, fa_error *err)
 {
-    *reader = (chronicle_reader){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1};
+    *reader = (chronicle_reader){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1, .wait_ns = CHRONICLE_READER_SPIN_NS};
     int status = chronicle_meta_check_name(name, err);
     if (status != 0) {
         return status;
@@ -201,8 +198,7 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
     return 0;
 }
 
-/* Whether a read would do more than say END. */
-static bool chronicle_reader_ready(const chronicle_reader *reader)
+bool chronicle_reader_ready(const chronicle_reader *reader)
 {
     if (reader->segment.map == NULL || FA_MUTANT(chronicle_hint_followed) || FA_MUTANT(chronicle_seal_ignored)) {
         return true;
@@ -212,27 +208,6 @@ static bool chronicle_reader_ready(const chronicle_reader *reader)
         return true; /* pairs with the release of the commit word; chronicle_record_look acquires it again */
     }
     return chronicle_segment_sealed(&reader->segment) && chronicle_reader_next_exists(reader);
-}
-
-int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns)
-{
-    const uint64_t start = chronicle_clock_monotonic_ns();
-    uint64_t pause = CHRONICLE_READER_PAUSE_MIN_NS;
-    for (;;) {
-        if (chronicle_reader_ready(reader)) {
-            return 1;
-        }
-        const uint64_t elapsed = chronicle_clock_monotonic_ns() - start;
-        if (elapsed >= timeout_ns) {
-            return 0;
-        }
-        if (elapsed < CHRONICLE_READER_SPIN_NS) {
-            fa_atomics_cpu_relax();
-            continue;
-        }
-        chronicle_clock_pause(pause < timeout_ns - elapsed ? pause : timeout_ns - elapsed);
-        pause = pause < CHRONICLE_READER_PAUSE_MAX_NS / 2 ? pause * 2 : CHRONICLE_READER_PAUSE_MAX_NS;
-    }
 }
 
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err)
@@ -298,6 +273,8 @@ uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader)
 int chronicle_reader_close(chronicle_reader *reader, fa_error *err)
 {
     int status = chronicle_segment_unmap(&reader->segment, err);
+    const int silenced = chronicle_bell_close(&reader->bell, status == 0 ? err : NULL);
+    status = status != 0 ? status : silenced;
     const int detached = chronicle_control_detach(&reader->control, status == 0 ? err : NULL);
     status = status != 0 ? status : detached;
     const int closed = chronicle_meta_close(&reader->meta, status == 0 ? err : NULL);

@@ -7,14 +7,18 @@
 #ifndef CHRONICLE_READER_H
 #define CHRONICLE_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chronicle/chronicle_bell.h"
 #include "chronicle/chronicle_control.h"
 #include "chronicle/chronicle_meta.h"
 #include "chronicle/chronicle_record.h"
 #include "chronicle/chronicle_segment.h"
 #include "fa_error.h"
+
+enum chronicle_wait_strategy { CHRONICLE_WAIT_HYBRID, CHRONICLE_WAIT_BUSY };
 
 typedef struct chronicle_reader {
     chronicle_segment segment;
@@ -22,8 +26,11 @@ typedef struct chronicle_reader {
     uint64_t segment_size;
     uint64_t next_seq;  /* as far as known when it was opened */
     uint32_t was_reset; /* 1: the committed position lay beyond the end of the log or inside what recovery cut off */
-    uint32_t padding;
+    int wait_strategy;
+    uint64_t wait_ns;
+    uint64_t late; /* sleeps that found a record only when their time was over: it came in that instant, or its writer died before the wake */
     chronicle_control control;
+    chronicle_bell bell;
     chronicle_meta meta;
     int dirfd;
 } chronicle_reader;
@@ -37,8 +44,8 @@ int chronicle_reader_open(chronicle_reader *reader, const char *path, const char
  */
 int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err);
 
-/* 1 as soon as a read would find something to do, 0 after the time: spins for some microseconds, then sleeps in short steps. */
-int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns);
+/* Whether a read would do more than say END. */
+bool chronicle_reader_ready(const chronicle_reader *reader);
 
 /* Everything before (segment, offset) is done with. */
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);

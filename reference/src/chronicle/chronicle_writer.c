@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 
+#include "chronicle/chronicle_bell.h"
 #include "chronicle/chronicle_clock.h"
 #include "chronicle/chronicle_index.h"
 #include "chronicle/chronicle_lock.h"
@@ -85,6 +86,7 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
     chronicle_control_publish(block, writer->segment.id, writer->offset);
     FA_STORE_RELAXED(chronicle_epoch, &block->writer_epoch, writer->epoch); /* a number for diagnosis; orders nothing */
     chronicle_writer_heartbeat(writer);
+    chronicle_bell_ring(block, &writer->notify); /* recovery may have made a way for readers that stood at the torn end */
     return 0;
 }
 
@@ -116,12 +118,6 @@ int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t s
 uint64_t chronicle_writer_max_payload(const chronicle_writer *writer)
 {
     return writer->segment_size - CHRONICLE_RECORD_FIRST - CHRONICLE_RECORD_HEADER;
-}
-
-static void chronicle_writer_notify(chronicle_writer *writer)
-{
-    /* Nobody sleeps on it yet; who polls it finds the records behind it by acquire of their commit words. */
-    FA_STORE_RELAXED(chronicle_notify, &writer->control.block->notify_seq, ++writer->notify);
 }
 
 /* The record fits into the current segment. */
@@ -254,7 +250,7 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
         return 0;
     }
     chronicle_writer_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_clock_wall_ns());
-    chronicle_writer_notify(writer);
+    chronicle_bell_ring(writer->control.block, &writer->notify);
     return 0;
 }
 
@@ -278,7 +274,7 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
         chronicle_writer_put(writer, type_id, flags, next, (uint32_t)lengths[*done], now);
     }
     if (*done > 0) {
-        chronicle_writer_notify(writer);
+        chronicle_bell_ring(writer->control.block, &writer->notify);
     }
     return status;
 }
@@ -295,7 +291,7 @@ int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_re
         chronicle_writer_put(writer, record->type_id, record->flags, record->payload, record->length, record->timestamp_ns);
     }
     if (*done > 0) {
-        chronicle_writer_notify(writer);
+        chronicle_bell_ring(writer->control.block, &writer->notify);
     }
     return status;
 }
