@@ -84,7 +84,7 @@ class Reader:
         name: str,
         *,
         local_size: int = DEFAULT_SEGMENT_SIZE,
-        strategy: WaitStrategy = Hybrid(),  # noqa: B008 it is frozen
+        strategy: WaitStrategy = Hybrid(),
         variant: str | None = None,
     ) -> None:
         self.path, self.name = Path(path), name

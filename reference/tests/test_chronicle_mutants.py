@@ -320,39 +320,45 @@ def goes_on(child: subprocess.Popen[bytes], control: ControlFile, name: str) -> 
 
 
 def a_waiter_looks_again(where: Path) -> str:
-    with writer(where / "q") as queue, ControlFile.create(where / "control", "mutants") as control:
-        with stopping(control, "chronicle_announce", SLEEPER, where / "q", "r") as child:
-            stands(child)
-            queue.append(b"last")
-            goes_on(child, control, "chronicle_announce")
-            return OK if child.communicate()[0] == b"0\n" else "the waiter slept over a record"
+    with (
+        writer(where / "q") as queue,
+        ControlFile.create(where / "control", "mutants") as control,
+        stopping(control, "chronicle_announce", SLEEPER, where / "q", "r") as child,
+    ):
+        stands(child)
+        queue.append(b"last")
+        goes_on(child, control, "chronicle_announce")
+        return OK if child.communicate()[0] == b"0\n" else "the waiter slept over a record"
 
 
 def a_waiter_on_its_way_is_not_forgotten(where: Path) -> str:
     """One sleeps; the writer has seen its flag and not yet lowered it; another has announced itself and not yet slept."""
-    with ControlFile.create(where / "mine", "mutants") as mine, ControlFile.create(where / "others", "mutants") as others:
-        with stopping(mine, "chronicle_lower", LISTENER, where / "q") as queue:
-            assert queue.stdin is not None
-            assert queue.stdout is not None
-            queue.stdin.write(b"zero\n")
+    with (
+        ControlFile.create(where / "mine", "mutants") as mine,
+        ControlFile.create(where / "others", "mutants") as others,
+        stopping(mine, "chronicle_lower", LISTENER, where / "q") as queue,
+    ):
+        assert queue.stdin is not None
+        assert queue.stdout is not None
+        queue.stdin.write(b"zero\n")
+        queue.stdin.flush()
+        assert queue.stdout.readline() == b"0\n"
+        with reader(where / "q", "first") as first:
+            assert not first.wait(0) or drained(first)
+            first.wait(0.001)
+        queue.stdin.write(b"one\n")
+        queue.stdin.flush()
+        stands(queue)
+        with stopping(others, "chronicle_sleep", SLEEPER, where / "q", "second") as second:
+            stands(second)
+            goes_on(queue, mine, "chronicle_lower")
+            assert queue.stdout.readline() == b"1\n"
+            goes_on(second, others, "chronicle_sleep")
+            while "futex" not in Path(f"/proc/{second.pid}/wchan").read_text():
+                assert second.poll() is None
+            queue.stdin.write(b"last\n")
             queue.stdin.flush()
-            assert queue.stdout.readline() == b"0\n"
-            with reader(where / "q", "first") as first:
-                assert not first.wait(0) or drained(first)
-                first.wait(0.001)
-            queue.stdin.write(b"one\n")
-            queue.stdin.flush()
-            stands(queue)
-            with stopping(others, "chronicle_sleep", SLEEPER, where / "q", "second") as second:
-                stands(second)
-                goes_on(queue, mine, "chronicle_lower")
-                assert queue.stdout.readline() == b"1\n"
-                goes_on(second, others, "chronicle_sleep")
-                while "futex" not in Path(f"/proc/{second.pid}/wchan").read_text():
-                    assert second.poll() is None
-                queue.stdin.write(b"last\n")
-                queue.stdin.flush()
-                return OK if second.communicate()[0] == b"0\n" else "a waiter slept over a record"
+            return OK if second.communicate()[0] == b"0\n" else "a waiter slept over a record"
 
 
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
