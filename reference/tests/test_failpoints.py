@@ -22,7 +22,8 @@ POINTS = failpoints.failpoints()
 SYSCALLS = [point.name for point in POINTS if point.kind is Kind.SYSCALL]
 # Errors that give way to the one that led there, or to best effort.
 SWALLOWED = {
-    "replace_unlink", "chronicle_segment_discard", "chronicle_lock_pread", "chronicle_seal_msync", "chronicle_lock_sign_off", "chronicle_wake",
+    "replace_unlink", "chronicle_segment_discard", "chronicle_lock_pread", "chronicle_lock_sign_off", "chronicle_seal_msync",
+    "chronicle_wake",
 }  # fmt: skip
 REPEATABLE = ("stores", "persist", "replace", "chronicle")  # a refused workload ends at its first error
 NTH = 3
