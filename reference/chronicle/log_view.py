@@ -80,6 +80,16 @@ class LogView:
                 return Batch((), True)
             self._go(self._segment + 1, HEADER)
 
+    def numbers(self) -> range:
+        """Of the records that can be read now; empty where there are none. The place moves."""
+        ids = self._segments.ids()
+        oldest = next((first for segment in ids if (first := self._first_seq(segment)) is not None), None)
+        if oldest is None:
+            return range(0)
+        self.seek_last(1)
+        messages = self.read_batch(1).messages
+        return range(oldest, messages[0].seq + 1 if messages else oldest)
+
     def seek(self, seq: int) -> None:
         """The next record is the first of that number or a later one; damage on the way is met when it is read."""
         ids = self._segments.ids()

@@ -42,3 +42,6 @@ MUTANT(chronicle_wake_never, "CHR-10", "the writer finds that somebody waits and
 MUTANT(chronicle_wake_always, "CHR-10", "the writer makes a wake system call after each commit, though nobody waits")
 MUTANT(chronicle_wait_unchecked, "CHR-10", "a reader announces itself and sleeps without looking again")
 MUTANT(chronicle_wake_lost, "CHR-10", "the writer lowers the flag of those who wait and leaves notify_seq as it is")
+MUTANT(chronicle_tap_restamps, "CHR-30", "the tap gives each record the time at which it was copied")
+MUTANT(chronicle_tap_repeats, "CHR-30", "a tap goes on at its reader's last commit, whatever is in the archive already")
+MUTANT(chronicle_import_restamps, "CHR-30", "an import gives each record the time of day instead of its own")

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from fireassay.reference import mutants
+from fireassay.reference.chronicle.archive.importer import Importer
+from fireassay.reference.chronicle.archive.tap import Tap
 from fireassay.reference.chronicle.bus.feeds import MissingFeed, require_feeds
 from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
@@ -16,6 +18,7 @@ from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import examine
 from fireassay.reference.chronicle.tools.survey import survey
 from fireassay.reference.chronicle.writer import Writer
+from fireassay.reference.tests.chronicle_files import readable
 from fireassay.reference.tests.test_chronicle_discovery import join, overflow
 from fireassay.spec.layouts import LayoutError
 
@@ -103,6 +106,32 @@ def the_doctor_finds_damage(where: Path) -> str:
     return OK if any(finding.problem.wrong for finding in examine(where / "q")) else "it found nothing"
 
 
+def stamped(queue: Path) -> list[tuple[int, bytes]]:
+    return [(record.timestamp_ns, record.payload) for record in readable(queue)]
+
+
+def a_tap_keeps_timestamps(where: Path) -> str:
+    with Writer(where / "live", 1024, heartbeat_s=0) as writer, Tap(where / "live", where / "archive") as tap:
+        writer.append_stamped([(5, 0, 0, b"a"), (6, 0, 0, b"b")])
+        tap.step()
+        return OK if stamped(where / "archive") == [(5, b"a"), (6, b"b")] else "the archive has other timestamps"
+
+
+def a_tap_that_died_before_its_commit_repeats_nothing(where: Path) -> str:
+    with Writer(where / "live", 1024, heartbeat_s=0) as writer:
+        writer.append_stamped([(5, 0, 0, b"a"), (6, 0, 0, b"b")])
+        for _ in range(2):
+            with Tap(where / "live", where / "archive") as tap:
+                tap.step()
+        return OK if stamped(where / "archive") == [(5, b"a"), (6, b"b")] else "records are in the archive twice"
+
+
+def an_import_keeps_timestamps(where: Path) -> str:
+    with Importer(where / "archive", 1024) as importer:
+        importer.append([(5, 0, 0, b"a")])
+    return OK if stamped(where / "archive") == [(5, b"a")] else "the import got the time of day"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -111,6 +140,9 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_discovery_twice": each_strategy_is_added_once,
     "chronicle_discovery_unready": a_strategy_is_added_when_it_is_ready,
     "chronicle_feed_unasked": a_missing_feed_stops_the_start,
+    "chronicle_tap_restamps": a_tap_keeps_timestamps,
+    "chronicle_tap_repeats": a_tap_that_died_before_its_commit_repeats_nothing,
+    "chronicle_import_restamps": an_import_keeps_timestamps,
     "chronicle_lag_absolute": inspect_tells_the_lag,
     "chronicle_doctor_blind": the_doctor_finds_damage,
 }
