@@ -56,7 +56,7 @@ class SegmentView:
     """One whole segment in mapped memory. Closing gives the memory back; messages are copies and stay."""
 
     def __init__(self, memory: mmap.mmap, segment: int, variant: str | None = None) -> None:
-        self.segment, self.size, self._memory = segment, len(memory), memory
+        self.segment, self.size, self.memory = segment, len(memory), memory
         self._ffi, self._lib = core.load(variant)
         self._view = self._ffi.from_buffer(memory)
         self._room = self._ffi.new("chronicle_record[]", _ROOM)
@@ -64,7 +64,7 @@ class SegmentView:
 
     @property
     def sealed(self) -> bool:
-        header, _ = layouts.parse_prefix(layout.SEGMENT_HEADER, self._memory[:HEADER])
+        header, _ = layouts.parse_prefix(layout.SEGMENT_HEADER, self.memory[:HEADER])
         return bool(header["flags"] & layout.SEALED)
 
     def scan(self, offset: int = HEADER, limit: int = _ROOM) -> tuple[list[Message], int, Stop]:
@@ -112,7 +112,7 @@ class SegmentView:
     def close(self) -> None:
         """Twice is harmless."""
         self._ffi.release(self._view)
-        self._memory.close()
+        self.memory.close()
 
     def __enter__(self) -> Self:
         return self

@@ -45,3 +45,6 @@ MUTANT(chronicle_wake_lost, "CHR-10", "the writer lowers the flag of those who w
 MUTANT(chronicle_tap_restamps, "CHR-30", "the tap gives each record the time at which it was copied")
 MUTANT(chronicle_tap_repeats, "CHR-30", "a tap goes on at its reader's last commit, whatever is in the archive already")
 MUTANT(chronicle_import_restamps, "CHR-30", "an import gives each record the time of day instead of its own")
+MUTANT(chronicle_archive_early, "CHR-30", "the archiver commits a segment before its archive is there")
+MUTANT(chronicle_archive_unverified, "CHR-30", "the archiver commits what it wrote without unpacking it again")
+MUTANT(chronicle_archive_skipped, "CHR-30", "a damaged archive is passed over in silence")

@@ -21,6 +21,7 @@ from types import FrameType
 from typing import Any
 
 from fireassay.reference import core
+from fireassay.reference.chronicle.archive.archiver import Archiver
 from fireassay.reference.chronicle.archive.tap import Tap
 
 __all__ = ["SCENARIOS", "Death", "Victims", "victims"]
@@ -36,7 +37,14 @@ def tap(where: Path) -> None:
         port.commit()
 
 
-SCENARIOS = {"tap": tap}
+def archiver(where: Path) -> None:
+    """Every sealed segment."""
+    with Archiver(where / "queue", where / "store") as port:
+        while port.step() is not None:
+            pass
+
+
+SCENARIOS = {"tap": tap, "archiver": archiver}
 
 
 @dataclass(frozen=True)

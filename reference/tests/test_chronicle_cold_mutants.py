@@ -1,19 +1,26 @@
 """Each deliberate fault beside chronicle's hot path (bus, archive, stream, tools) shows itself, and the same steps without it do not."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fireassay.reference import mutants
+from fireassay.reference.chronicle.archive import store
+from fireassay.reference.chronicle.archive.archiver import Archiver
 from fireassay.reference.chronicle.archive.importer import Importer
+from fireassay.reference.chronicle.archive.joint_reader import JointReader
+from fireassay.reference.chronicle.archive.store import archive_name
 from fireassay.reference.chronicle.archive.tap import Tap
 from fireassay.reference.chronicle.bus.feeds import MissingFeed, require_feeds
 from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
 from fireassay.reference.chronicle.bus.names import BadName
 from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
+from fireassay.reference.chronicle.log_view import Damaged
 from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import examine
 from fireassay.reference.chronicle.tools.survey import survey
@@ -21,6 +28,7 @@ from fireassay.reference.chronicle.writer import Writer
 from fireassay.reference.tests.chronicle_files import readable
 from fireassay.reference.tests.test_chronicle_discovery import join, overflow
 from fireassay.spec.layouts import LayoutError
+from fireassay.spec.layouts import chronicle as layout
 
 OK = "ok"
 NEVER = 1e9
@@ -132,6 +140,53 @@ def an_import_keeps_timestamps(where: Path) -> str:
     return OK if stamped(where / "archive") == [(5, b"a")] else "the import got the time of day"
 
 
+def sealed(queue: Path) -> Path:
+    with Writer(queue, 1024, heartbeat_s=0) as writer:
+        writer.append_batch([bytes(200)] * 9)
+    return queue
+
+
+def committed_segment(queue: Path, name: str) -> int:
+    return int(layout.committed_slot((queue / "readers" / f"{name}.meta").read_bytes())["segment"])
+
+
+def nothing_is_given_free_before_its_archive_is_there(where: Path) -> str:
+    (where / "store" / archive_name(0)).mkdir(parents=True)  # in the way of the first archive
+    with Archiver(sealed(where / "q"), where / "store") as archiver, pytest.raises(OSError, match="directory"):
+        archiver.step()
+    return OK if committed_segment(where / "q", "archiver") == 0 else "the segment may be deleted and has no archive"
+
+
+def an_archive_is_unpacked_again_before_it_counts(where: Path) -> str:
+    """The disk gives other bytes back than were written."""
+    sound = store._compress
+
+    def broken(memory: Any, file: int, level: int) -> None:
+        sound(memory, file, level)
+        os.pwrite(file, b"\xff", os.fstat(file).st_size // 2)
+
+    with Archiver(sealed(where / "q"), where / "store") as archiver, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_compress", broken)
+        try:
+            archiver.step()
+        except LayoutError:
+            return OK
+        return "a broken archive was committed"
+
+
+def a_damaged_archive_is_told(where: Path) -> str:
+    with Archiver(sealed(where / "q"), where / "store") as archiver:
+        archiver.step()
+    (where / "q" / "000000000.q").unlink()
+    (where / "store" / archive_name(0)).write_bytes(b"x")
+    with JointReader(where / "q", where / "store", 1024) as reader:
+        try:
+            reader.read_batch(1)
+        except Damaged:
+            return OK
+        return "it was passed over in silence"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -143,6 +198,9 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_tap_restamps": a_tap_keeps_timestamps,
     "chronicle_tap_repeats": a_tap_that_died_before_its_commit_repeats_nothing,
     "chronicle_import_restamps": an_import_keeps_timestamps,
+    "chronicle_archive_early": nothing_is_given_free_before_its_archive_is_there,
+    "chronicle_archive_unverified": an_archive_is_unpacked_again_before_it_counts,
+    "chronicle_archive_skipped": a_damaged_archive_is_told,
     "chronicle_lag_absolute": inspect_tells_the_lag,
     "chronicle_doctor_blind": the_doctor_finds_damage,
 }
