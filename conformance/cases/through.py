@@ -1,15 +1,15 @@
 """What cases do through a port, with words for what went otherwise."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from fireassay.spec.outcomes import Outcome, TargetError
 from fireassay.spec.ports import CallResult, ReaderPort, Record, Target, TypedWriterPort, WriterPort
 
-__all__ = ["appended", "as_list", "numbered", "payloads_of", "read", "refusal", "well"]
+__all__ = ["appended", "numbered", "payloads_of", "read", "refusal", "told", "unlike", "well"]
 
 WITHIN_S = 5.0
-SHOWN = 60  # bytes of a payload in a message
+SHOWN = 8  # records in a message
 
 
 def well(result: CallResult, what: str) -> None:
@@ -60,13 +60,23 @@ def numbered(count: int, first: int = 0) -> list[bytes]:
     return [(b"%07d." % number) + bytes((number + at) % 251 for at in range(number * 37 % 280)) for number in range(first, first + count)]
 
 
-def as_list(payloads: Sequence[bytes]) -> str:
-    """For messages: short, and enough to tell which is which."""
-    return f"{len(payloads)}: " + ", ".join(_few(payloads))
+def unlike(found: Sequence[bytes], expected: Sequence[bytes]) -> str:
+    """For messages: how many, where they part, and what stands there. Short ones are told whole."""
+    if len(expected) <= SHOWN and len(found) <= SHOWN:
+        return f"expected {told(expected)}; found {told(found)}"
+    at = next((at for at, (a, b) in enumerate(zip(found, expected, strict=False)) if a != b), min(len(found), len(expected)))
+    return (
+        f"{len(expected)} records are expected and {len(found)} were found; "
+        f"from number {at} on expected {told(expected[at : at + 3])}…; found {told(found[at : at + 3])}…"
+    )
 
 
-def _few(payloads: Sequence[bytes]) -> Iterator[str]:
-    for payload in payloads[:12]:
-        yield repr(payload[:8])[2:-1] + (f"…({len(payload)})" if len(payload) > 8 else "")
-    if len(payloads) > 12:
-        yield "…"
+def told(payloads: Sequence[bytes]) -> str:
+    """Enough to tell which is which."""
+    return ", ".join(map(_word, payloads)) or "nothing"
+
+
+def _word(payload: bytes) -> str:
+    if not payload:
+        return "an empty one"
+    return repr(payload)[2:-1] if len(payload) <= 16 else f"{repr(payload[:8])[2:-1]}… ({len(payload)} bytes)"

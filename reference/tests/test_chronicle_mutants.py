@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fireassay.conformance.tests.test_mutation import MUTANTS as EXAMINED
 from fireassay.reference import core, mutants
 from fireassay.reference.chronicle.reader import Message, Reader
 from fireassay.reference.chronicle.writer import PAD, Writer
@@ -393,7 +394,8 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
 
 
 def test_every_mutant_of_chronicle_is_shown() -> None:
-    assert {*SHOWN_BY, *ELSEWHERE} == {mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")}
+    """Here, or by the cases of its clause: they are examined with it."""
+    assert {*SHOWN_BY, *ELSEWHERE, *EXAMINED} == {mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")}
 
 
 @pytest.mark.parametrize("name", SHOWN_BY)

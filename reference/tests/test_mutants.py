@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fireassay.conformance.tests.test_mutation import MUTANTS as EXAMINED
 from fireassay.reference import core, exercise, mutants
 from fireassay.reference.failpoints import Action, ControlFile
 from fireassay.spec import clauses
@@ -26,7 +27,7 @@ def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test() -> None:
     names = [mutant.name for mutant in mutants.mutants()]
     assert len(set(names)) == len(names) > 0
     for mutant in mutants.mutants():
-        assert f'"{mutant.name}"' in text
+        assert f'"{mutant.name}"' in text or mutant.name in EXAMINED
         assert mutant.clause in clauses.BY_ID
         assert len(mutant.what) > 20
 

@@ -1,7 +1,8 @@
 """A queue's files as the specification lays them out: read, and made by hand. Nothing here asks the code that wrote them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ class Segment:
 
 
 class Queue:
-    """Raises LayoutError where a file is not what the layout says."""
+    """Asserts that a file is what its layout says, wherever one is read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +59,8 @@ class Queue:
         return self.path / "control.meta"
 
     def control(self) -> dict[str, Any]:
-        return dict(layouts.parse(layout.CONTROL, self.control_path.read_bytes()))
+        with _named(self.control_path):
+            return dict(layouts.parse(layout.CONTROL, self.control_path.read_bytes()))
 
     def set_control(self, **changes: int) -> None:
         """In place, so that who has it mapped sees it."""
@@ -71,16 +73,8 @@ class Queue:
         return sorted(int(name[1]) for path in self.path.iterdir() if (name := _NAME.fullmatch(path.name)))
 
     def segment(self, number: int) -> Segment:
-        data = self.segment_path(number).read_bytes()
-        header, at = layouts.parse_prefix(layout.SEGMENT_HEADER, data)
-        records: list[Found] = []
-        while at + HEADER <= len(data) and data[at : at + 4] != bytes(4):
-            record, end = layouts.parse_prefix(layout.MESSAGE, data, at)
-            seq, stamp, type_id, flags = (int(record[name]) for name in ("seq", "timestamp_ns", "type_id", "flags"))
-            commit_len = int.from_bytes(data[at : at + 4], "little")
-            records.append(Found(at, commit_len, seq, stamp, type_id, flags, bytes(record["payload"])))
-            at = end
-        return Segment(header["segment_id"], len(data), header["flags"] == layout.SEALED, tuple(records), at)
+        with _named(self.segment_path(number)):
+            return _segment(self.segment_path(number).read_bytes())
 
     def segments(self) -> list[Segment]:
         return [self.segment(number) for number in self.ids()]
@@ -94,6 +88,26 @@ class Queue:
         with path.open("r+b") as file:
             file.seek(offset)
             file.write(data)
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except layouts.LayoutError as error:
+        raise AssertionError(f"{path.name}: {error}") from None
+
+
+def _segment(data: bytes) -> Segment:
+    header, at = layouts.parse_prefix(layout.SEGMENT_HEADER, data)
+    records: list[Found] = []
+    while at + HEADER <= len(data) and data[at : at + 4] != bytes(4):
+        record, end = layouts.parse_prefix(layout.MESSAGE, data, at)
+        seq, stamp, type_id, flags = (int(record[name]) for name in ("seq", "timestamp_ns", "type_id", "flags"))
+        commit_len = int.from_bytes(data[at : at + 4], "little")
+        records.append(Found(at, commit_len, seq, stamp, type_id, flags, bytes(record["payload"])))
+        at = end
+    return Segment(header["segment_id"], len(data), header["flags"] == layout.SEALED, tuple(records), at)
 
 
 # -- by hand

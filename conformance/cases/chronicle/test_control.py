@@ -9,7 +9,7 @@ import pytest
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import HEADER, Queue, message, segment
 from fireassay.conformance.cases.chronicle.watch import controls, death, pairs, watching
-from fireassay.conformance.cases.through import appended, as_list, numbered, payloads_of, read, refusal
+from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, refusal, told, unlike
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.ports import Target
 
@@ -53,7 +53,7 @@ def test_an_existing_queue_keeps_its_segment_size(target: Target, place: Path, s
             appended(writer, [payload])
     with target.open_reader("q", "reader") as reader:
         found = payloads_of(read(reader))
-    assert found == [b"by hand", *sent], f"expected 'by hand' and {as_list(sent)}; found {as_list(found)}"
+    assert found == [b"by hand", *sent], unlike(found, [b"by hand", *sent])
     sizes = {here.segment_path(number).stat().st_size for number in here.ids()}
     assert sizes == {size}, f"control.meta says segments of {size} bytes; the files have {sorted(sizes)}"
     kept = here.control()["segment_size"]
@@ -94,7 +94,7 @@ def test_a_creation_that_is_killed_leaves_no_half_made_queue(apart: DriverTarget
         with apart.open_writer(name) as writer, apart.open_reader(name, "reader") as reader:
             appended(writer, [b"afterwards"])
             found = payloads_of(read(reader))
-        assert found == [b"afterwards"], f"{name}, whose creation was killed ({refused}): expected 'afterwards', found {as_list(found)}"
+        assert found == [b"afterwards"], f"{name}, whose creation was killed ({refused}): expected 'afterwards', found {told(found)}"
 
 
 @pytest.mark.clause("CHR-08")

@@ -11,7 +11,7 @@ import pytest
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import SMALL, Queue, message, segment
 from fireassay.conformance.cases.chronicle.watch import waited
-from fireassay.conformance.cases.through import appended, as_list, payloads_of, read, refusal
+from fireassay.conformance.cases.through import appended, payloads_of, read, refusal, told
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
@@ -68,7 +68,7 @@ def test_a_second_writer_is_refused_while_the_first_lives(target: Target, apart:
         assert not changed, f"the refused open changed {changed} in control.meta"
         appended(writer, [b"two"])
         found = payloads_of(read(reader))
-    assert found == [b"one", b"two"], f"the first writer went on: expected one and two; found {as_list(found)}"
+    assert found == [b"one", b"two"], f"the first writer went on: expected one and two; found {told(found)}"
 
 
 def test_a_dead_writer_is_replaced(target: Target, apart: DriverTarget, place: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_dead_writer_is_replaced(target: Target, apart: DriverTarget, place: P
     with target.open_writer("q") as following, target.open_reader("q", "reader") as reader:
         appended(following, [b"two"])
         found = payloads_of(read(reader))
-    assert found == [b"one", b"two"], f"one was appended before the kill and two after it; found {as_list(found)}"
+    assert found == [b"one", b"two"], f"one was appended before the kill and two after it; found {told(found)}"
 
 
 def test_the_lock_says_who_holds_it_and_every_open_has_its_epoch(apart: DriverTarget, place: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import SMALL
 from fireassay.conformance.cases.chronicle.watch import firsts, watching
-from fireassay.conformance.cases.through import appended, as_list, numbered, payloads_of, read, well
+from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, unlike, well
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.outcomes import TargetError
 from fireassay.spec.ports import Target
@@ -90,7 +90,7 @@ def test_numbers_go_on_over_rolls_restarts_and_deaths(target: Target, apart: Dri
             writer.close()
     records = here.records()
     found = [record.payload for record in records]
-    assert found == sent, f"in the order of the files: expected {as_list(sent)}; found {as_list(found)}"
+    assert found == sent, f"in the order of the files: {unlike(found, sent)}"
     first = records[0].seq
     wrong = next((at for at, record in enumerate(records) if record.seq != first + at), None)
     opened = [sum(map(len, parts[:number])) for number in range(len(parts))]
@@ -99,7 +99,7 @@ def test_numbers_go_on_over_rolls_restarts_and_deaths(target: Target, apart: Dri
     )
     with target.open_reader("q", "reader") as reader:
         read_back = payloads_of(read(reader))
-    assert read_back == sent, f"read: expected {as_list(sent)}; found {as_list(read_back)}"
+    assert read_back == sent, f"read: {unlike(read_back, sent)}"
 
 
 @pytest.mark.clause("CHR-34")

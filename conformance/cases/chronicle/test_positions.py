@@ -6,7 +6,7 @@ import pytest
 
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import SMALL
-from fireassay.conformance.cases.through import appended, as_list, numbered, payloads_of, read, well
+from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, unlike, well
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.ports import ReaderPort, Target
 
@@ -28,7 +28,7 @@ def resumed(reader: ReaderPort, committed: int) -> None:
     """What it reads first is what follows its commit."""
     found = payloads_of(read(reader, 3, limit=3))
     expected = SENT[committed : committed + 3]
-    assert found[:3] == expected, f"{committed} records were committed: expected {as_list(expected)} next; found {as_list(found)}"
+    assert found[:3] == expected, f"{committed} records were committed; next {unlike(found, expected)}"
 
 
 @pytest.mark.usefixtures("filled")
@@ -39,7 +39,7 @@ def test_a_restarted_reader_resumes_exactly_at_its_commit(target: Target) -> Non
         with target.open_reader("q", "reader") as reader:
             found = read(reader, step + ahead, limit=1)
             said, expected = payloads_of(found), SENT[committed : committed + step + ahead]
-            assert said == expected, f"{committed} records were committed: expected {as_list(expected)}; found {as_list(said)}"
+            assert said == expected, f"{committed} records were committed: {unlike(said, expected)}"
             well(reader.commit(found[step - 1].position + 1), f"commit of {committed + step} records")
         committed += step
     with target.open_reader("q", "reader") as reader:
@@ -52,6 +52,8 @@ def test_a_commit_survives_the_death_of_its_reader(target: Target, apart: Driver
     for step in (6, 17):
         reader = apart.open_reader("q", "reader")
         found = read(reader, step + 3, limit=1)
+        said, expected = payloads_of(found), SENT[committed : committed + step + 3]
+        assert said == expected, f"{committed} records were committed; next {unlike(said, expected)}"
         well(reader.commit(found[step - 1].position + 1), f"commit of {committed + step} records")
         reader.kill()
         committed += step

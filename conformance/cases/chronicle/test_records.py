@@ -9,7 +9,7 @@ import pytest
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import HEADER, SMALL, Queue, message, pad, segment, span
 from fireassay.conformance.cases.chronicle.watch import commits, watching
-from fireassay.conformance.cases.through import appended, as_list, numbered, payloads_of, read
+from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, told, unlike
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.layouts import chronicle as layout
 from fireassay.spec.outcomes import ErrorClass, Outcome
@@ -65,7 +65,7 @@ def test_a_queue_that_another_build_has_written_is_read(target: Target, place: P
     with target.open_reader("q", "reader") as reader:
         found = read(reader)
     said = payloads_of(found)
-    assert said == ONE_OF_EACH, f"expected {as_list(ONE_OF_EACH)}; found {as_list(said)}"
+    assert said == ONE_OF_EACH, unlike(said, ONE_OF_EACH)
     stamps = [record.timestamp_ns for record in found if record.timestamp_ns is not None]
     assert stamps in ([], [queue.STAMP + number for number in range(len(records))]), f"timestamps: found {stamps}"
 
@@ -98,7 +98,7 @@ def test_an_empty_payload_is_a_record(target: Target) -> None:
         for payload in sent:
             appended(writer, [payload])
         found = payloads_of(read(reader))
-    assert found == sent, f"expected {as_list(sent)}; found {as_list(found)}"
+    assert found == sent, unlike(found, sent)
 
 
 @pytest.mark.clause("CHR-03")
@@ -109,7 +109,7 @@ def test_padding_lies_in_the_files_and_is_never_read(target: Target, place: Path
         pads = [record for each in here.segments() for record in each.records if record.is_pad]
         found = payloads_of(read(reader))
     assert len(pads) >= 3, f"{len(here.ids())} segments hold {len(pads)} PADs: the rolls left none, and the case shows nothing"
-    assert found == sent, f"expected {as_list(sent)}; found {as_list(found)}"
+    assert found == sent, unlike(found, sent)
 
 
 @pytest.mark.clause("CHR-03")
@@ -119,7 +119,7 @@ def test_padding_in_any_place_is_stepped_over(target: Target, place: Path) -> No
     queue.made(place / "q", SMALL, [segment(0, SMALL, records)])
     with target.open_reader("q", "reader") as reader:
         found = payloads_of(read(reader))
-    assert found == [b"first", b"", b"last"], f"between PADs lie first, an empty one, last; found {as_list(found)}"
+    assert found == [b"first", b"", b"last"], f"between PADs lie first, an empty one, last; found {told(found)}"
 
 
 @pytest.mark.clause("CHR-03")
@@ -135,7 +135,7 @@ def test_a_user_cannot_append_padding(target: Target, place: Path) -> None:
         appended(writer, [b"after"], 1)
         found = payloads_of(read(reader))
         pads = [record for each in Queue(place / "q").segments() for record in each.records if record.is_pad]
-    assert found == [b"before", b"after"], f"expected before and after; found {as_list(found)}"
+    assert found == [b"before", b"after"], f"expected before and after; found {told(found)}"
     assert not pads, f"the refused append left a PAD at byte {pads[0].offset}"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import HEADER, SMALL, Queue, message, pad, segment
-from fireassay.conformance.cases.through import appended, as_list, payloads_of, read
+from fireassay.conformance.cases.through import appended, payloads_of, read, unlike
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
@@ -127,15 +127,15 @@ def test_a_wreck_keeps_what_was_committed_and_goes_on_behind_it(target: Target, 
     torn(here)
     with apart.open_reader("q", "reader") as reader:
         found = before(reader)
-        assert found == KEPT[: len(found)], f"before recovery: {as_list(KEPT)} is committed; found {as_list(found)}"
+        assert found == KEPT[: len(found)], f"before recovery: {unlike(found, KEPT)}"
         with apart.open_writer("q") as writer:
             assert_repaired(here, torn.__name__)
             appended(writer, MORE)
             found += payloads_of(read(reader, len(KEPT + MORE) - len(found), within_s=2.0))
-        assert found == KEPT + MORE, f"a reader that was there before: expected {as_list(KEPT + MORE)}; found {as_list(found)}"
+        assert found == KEPT + MORE, f"a reader that was there before: {unlike(found, KEPT + MORE)}"
     with target.open_reader("q", "fresh") as fresh:
         found = payloads_of(read(fresh))
-    assert found == KEPT + MORE, f"a fresh reader: expected {as_list(KEPT + MORE)}; found {as_list(found)}"
+    assert found == KEPT + MORE, f"a fresh reader: {unlike(found, KEPT + MORE)}"
 
 
 def before(reader: ReaderPort) -> list[bytes]:
@@ -165,7 +165,7 @@ def assert_repaired(here: Queue, torn: str) -> None:
         assert each.sealed, f"{torn}: segment {each.id}, before the current one, is not SEALED"
         assert each.whole, f"{torn}: in segment {each.id} nothing is committed at byte {each.end} of {each.size}, and it is SEALED"
     found = [record.payload for record in here.records()]
-    assert found == KEPT, f"{torn}: the files hold {as_list(found)}; {as_list(KEPT)} was committed"
+    assert found == KEPT, f"{torn}: of what was committed in the files {unlike(found, KEPT)}"
     behind = [record for record in segments[1].records if record.offset >= END]
     one = len(behind) == 1 and behind[0].offset == END and behind[0].is_pad
     assert one, f"{torn}: from byte {END} of segment 1 on one PAD is expected; found {[(r.offset, hex(r.type_id)) for r in behind]}"
@@ -182,7 +182,7 @@ def test_a_segment_without_room_for_a_header_is_only_sealed(target: Target, plac
         appended(writer, MORE)
     with target.open_reader("q", "fresh") as fresh:
         found = payloads_of(read(fresh))
-    assert found[1:] == MORE, f"behind the record that fills segment 0: expected {as_list(MORE)}; found {as_list(found[1:])}"
+    assert found[1:] == MORE, f"behind the record that fills segment 0: {unlike(found[1:], MORE)}"
 
 
 def test_readers_do_not_hang_on_an_odd_generation(apart: DriverTarget, place: Path) -> None:
@@ -193,7 +193,7 @@ def test_readers_do_not_hang_on_an_odd_generation(apart: DriverTarget, place: Pa
         batch = reader.read_batch(16, 0.2)
         assert batch.outcome is not Outcome.INFO, f"a read on an odd generation did not come back: {batch.error}"
         found = payloads_of(batch.records)
-    assert found == KEPT[: len(found)], f"{as_list(KEPT)} is committed; found {as_list(found)}"
+    assert found == KEPT[: len(found)], unlike(found, KEPT)
 
 
 def test_a_checkpoint_is_of_a_place_that_was_reached(target: Target, place: Path) -> None:
@@ -218,4 +218,4 @@ def test_a_checkpoint_is_of_a_place_that_was_reached(target: Target, place: Path
             )
     with target.open_writer("q"), target.open_reader("q", "reader") as reader:
         found = payloads_of(read(reader))
-    assert found == KEPT * 3, f"after the checkpoint was used: expected {as_list(KEPT * 3)}; found {as_list(found)}"
+    assert found == KEPT * 3, f"after the checkpoint was used: {unlike(found, KEPT * 3)}"

@@ -9,7 +9,7 @@ import pytest
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import HEADER, SMALL, Queue, message, pad, segment
 from fireassay.conformance.cases.chronicle.watch import rolls, watching
-from fireassay.conformance.cases.through import appended, as_list, numbered, payloads_of, read
+from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, told, unlike
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
@@ -89,7 +89,8 @@ def test_a_rest_is_filled_by_one_padding_to_its_last_byte(target: Target, place:
 
 @pytest.mark.clause("CHR-12")
 def test_a_segment_is_preallocated(target: Target, place: Path) -> None:
-    here, size = queue.made(place / "q", 1 << 16), 1 << 16
+    size = 1 << 20  # so much that no writer has written over all of it before it is used
+    here = queue.made(place / "q", size)
     probe = place / "probe"
     with probe.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
@@ -97,7 +98,7 @@ def test_a_segment_is_preallocated(target: Target, place: Path) -> None:
         pytest.skip("this file system does not tell what is allocated")
     with target.open_writer("q") as writer:
         current = here.control()["current_segment"]
-        appended(writer, [b"x" * 40_000, b"y" * 40_000])
+        appended(writer, [b"x" * 600_000, b"y" * 600_000])
         blocks = {number: here.segment_path(number).stat().st_blocks * 512 for number in (current, current + 1)}
     thin = {number: found for number, found in blocks.items() if found < size}
     assert not thin, f"of {size} bytes a segment these have blocks for fewer: {thin}; a store into the rest can die of SIGBUS"
@@ -127,7 +128,7 @@ def opened(target: Target, place: Path, segments: Sequence[bytes], **control: in
     here = queue.made(place / "q", SMALL, segments, **control)
     reader = target.open_reader("q", "reader")
     found = payloads_of(read(reader, len(OLD)))
-    assert found == [b"old 0", b"old 1", b"old 2"], f"segment 0 holds old 0 to old 2; found {as_list(found)}"
+    assert found == [b"old 0", b"old 1", b"old 2"], f"segment 0 holds old 0 to old 2; found {told(found)}"
     return here, reader
 
 
@@ -144,10 +145,10 @@ def test_a_reader_goes_on_when_the_segment_is_full_sealed_and_followed_and_not_b
         for state, step in steps:
             step()
             found = read_of(reader)
-            assert not found, f"while {state} and segment 0 is not SEALED the reader left it: it read {as_list(found)}"
+            assert not found, f"while {state} and segment 0 is not SEALED the reader left it: it read {told(found)}"
         here.overwrite(here.segment_path(0), 0, header_of(0, sealed=True))
         found = payloads_of(read(reader, len(NEW)))
-    assert found == [b"new 0", b"new 1"], f"segment 0 is full and SEALED and segment 1 holds new 0 and new 1; found {as_list(found)}"
+    assert found == [b"new 0", b"new 1"], f"segment 0 is full and SEALED and segment 1 holds new 0 and new 1; found {told(found)}"
 
 
 @pytest.mark.clause("CHR-13")
@@ -159,7 +160,7 @@ def test_the_hint_decides_nothing(target: Target, place: Path) -> None:
         with target.open_reader(stream, "reader") as reader:
             found = payloads_of(read(reader, len(OLD) + len(NEW), within_s=1.0))
         expected = [b"old 0", b"old 1", b"old 2", b"new 0", b"new 1"]
-        assert found == expected, f"with current_segment {hint}: expected {as_list(expected)}; found {as_list(found)}"
+        assert found == expected, f"with current_segment {hint}: {unlike(found, expected)}"
 
 
 @pytest.mark.clause("CHR-13")
@@ -168,13 +169,13 @@ def test_a_reader_waits_for_the_next_file(target: Target, place: Path) -> None:
     with reader:
         for _ in range(2):
             batch = reader.read_batch(8, 0.0)
-            assert not batch.records, f"there is no segment 1 yet, and the reader read {as_list(payloads_of(batch.records))}"
+            assert not batch.records, f"there is no segment 1 yet, and the reader read {told(payloads_of(batch.records))}"
         here.segment_path(2).write_bytes(segment(2, SMALL, [message(b"skipped", 9)]))
         found = read_of(reader)
-        assert not found, f"there is no segment 1, only a segment 2, and the reader read {as_list(found)}"
+        assert not found, f"there is no segment 1, only a segment 2, and the reader read {told(found)}"
         here.segment_path(1).write_bytes(FOLLOWING)
         found = payloads_of(read(reader, len(NEW)))
-    assert found == [b"new 0", b"new 1"], f"segment 1 appeared with new 0 and new 1; found {as_list(found)}"
+    assert found == [b"new 0", b"new 1"], f"segment 1 appeared with new 0 and new 1; found {told(found)}"
 
 
 @pytest.mark.clause("CHR-13")
@@ -183,4 +184,4 @@ def test_a_reader_does_not_leave_a_sealed_segment_before_its_end(target: Target,
     _, reader = opened(target, place, [segment(0, SMALL, OLD, sealed=True), FOLLOWING], current_segment=1)
     with reader:
         found = read_of(reader) + read_of(reader)
-    assert not found, f"{SMALL - OLD_END} bytes of segment 0 are unread and not committed, and the reader went on: {as_list(found)}"
+    assert not found, f"{SMALL - OLD_END} bytes of segment 0 are unread and not committed, and the reader went on: {told(found)}"

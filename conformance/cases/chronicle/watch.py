@@ -222,7 +222,7 @@ def _unready(queue: Queue, number: int, current: int) -> Iterator[str]:
         yield f"control.meta still named segment {current} as the current one"
     try:
         following = queue.segment(number + 1)
-    except (OSError, LayoutError) as error:
+    except (OSError, AssertionError) as error:
         yield f"the next segment was not there: {error}"
     else:
         if following.size != sealed.size:

@@ -13,6 +13,11 @@
 #define CHRONICLE_CONTROL_SPINS 1000
 #define CHRONICLE_CONTROL_PAUSES 200 /* of a millisecond: a writer that is frozen inside its update must not hold us */
 
+static uint32_t chronicle_control_magic(void)
+{
+    return FA_MUTANT(chronicle_magic_swapped) ? __builtin_bswap32(CHRONICLE_CONTROL_MAGIC) : CHRONICLE_CONTROL_MAGIC;
+}
+
 /* A reader that sees state 2 sees every field: the release pairs with the acquire in chronicle_control_attach. */
 static void chronicle_control_fill(chronicle_control_block *block, uint64_t segment_size)
 {
@@ -20,7 +25,7 @@ static void chronicle_control_fill(chronicle_control_block *block, uint64_t segm
     FA_STORE_RELAXED(chronicle_init_field, &block->version, CHRONICLE_CONTROL_VERSION);
     FA_STORE_RELAXED(chronicle_init_field, &block->segment_size, segment_size);
     FA_STORE_RELAXED(chronicle_init_field, &block->write_offset, CHRONICLE_RECORD_FIRST);
-    FA_STORE_RELAXED(chronicle_init_magic, &block->magic, CHRONICLE_CONTROL_MAGIC);
+    FA_STORE_RELAXED(chronicle_init_magic, &block->magic, chronicle_control_magic());
     FA_STORE_RELEASE(chronicle_init_ready, &block->init_state, CHRONICLE_CONTROL_READY);
 }
 
@@ -75,7 +80,7 @@ static bool chronicle_control_zero(const uint8_t *bytes, size_t length)
 static int chronicle_control_check(const chronicle_control_block *block, fa_error *err)
 {
     /* Pairs with the release in chronicle_control_fill. */
-    for (int tries = 0; FA_LOAD_ACQUIRE(&block->init_state) != CHRONICLE_CONTROL_READY; tries++) {
+    for (int tries = 0; FA_LOAD_ACQUIRE(&block->init_state) != CHRONICLE_CONTROL_READY && !FA_MUTANT(chronicle_state_unread); tries++) {
         if (tries == CHRONICLE_CONTROL_READY_TRIES) {
             return fa_fail(err, FA_CORRUPT, 0, "chronicle_control_attach", "control.meta is not ready: its init_state is %u",
                            FA_LOAD_RELAXED(&block->init_state));
@@ -84,14 +89,14 @@ static int chronicle_control_check(const chronicle_control_block *block, fa_erro
     }
     const uint32_t magic = FA_LOAD_RELAXED(&block->magic), version = FA_LOAD_RELAXED(&block->version);
     const uint64_t size = FA_LOAD_RELAXED(&block->segment_size);
-    if (magic != CHRONICLE_CONTROL_MAGIC) {
+    if (magic != chronicle_control_magic()) {
         return fa_fail(err, FA_CORRUPT, 0, "chronicle_control_attach", "control.meta is none: its magic is %#x", magic);
     }
     if (version != CHRONICLE_CONTROL_VERSION) {
         return fa_fail(err, FA_VERSION, 0, "chronicle_control_attach", "control.meta has version %u, this build reads %u", version,
                        CHRONICLE_CONTROL_VERSION);
     }
-    if (!chronicle_segment_size_valid(size)) {
+    if (!chronicle_segment_size_valid(size) && !FA_MUTANT(chronicle_size_unchecked)) {
         return fa_fail(err, FA_CORRUPT, 0, "chronicle_control_attach", "control.meta says segments of %llu bytes: not a multiple of 64 from 128 to 4 GiB",
                        (unsigned long long)size);
     }
@@ -165,6 +170,13 @@ void chronicle_control_publish(chronicle_control_block *block, uint32_t segment,
         FA_STORE_RELAXED(chronicle_publish_offset, &block->write_offset, offset);
         return;
     }
+    if (FA_MUTANT(chronicle_publish_torn)) {
+        FA_STORE_RELAXED(chronicle_publish_segment, &block->current_segment, segment);
+        FA_STORE_RELEASE(chronicle_publish_end, &block->segment_gen, generation + 2);
+        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
+        FA_STORE_RELAXED(chronicle_publish_offset, &block->write_offset, offset);
+        return;
+    }
     FA_STORE_RELAXED(chronicle_publish_begin, &block->segment_gen, generation + 1);
     FA_FENCE_RELEASE(); /* odd before either half of the pair changes; pairs with the acquire fence in chronicle_control_position */
     FA_STORE_RELAXED(chronicle_publish_segment, &block->current_segment, segment);
@@ -175,7 +187,7 @@ void chronicle_control_publish(chronicle_control_block *block, uint32_t segment,
 void chronicle_control_repair(chronicle_control_block *block)
 {
     const uint32_t generation = FA_LOAD_RELAXED(&block->segment_gen);
-    if (generation % 2 != 0) {
+    if (generation % 2 != 0 && !FA_MUTANT(chronicle_gen_left_odd)) {
         /* Pairs with the acquire in chronicle_control_position. The pair may be mixed until the next publication, in which recovery ends. */
         FA_STORE_RELEASE(chronicle_publish_repair, &block->segment_gen, generation + 1);
     }

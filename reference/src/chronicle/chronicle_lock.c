@@ -58,7 +58,7 @@ static bool chronicle_lock_owner_lives(int fd, uint32_t *pid)
     if (status != 0) {
         return fa_error_class_in(status) != FA_MISSING && fa_error_errno_in(status) != ESRCH;
     }
-    return state != 'Z' && state != 'X' && ticks == record.start_ticks;
+    return state != 'Z' && state != 'X' && (ticks == record.start_ticks || FA_MUTANT(chronicle_pid_trusted));
 }
 
 int chronicle_lock_acquire(int dirfd, fa_error *err)
@@ -70,12 +70,15 @@ int chronicle_lock_acquire(int dirfd, fa_error *err)
     for (int tries = 0;; tries++) {
         uint32_t pid = 0;
         int status = fa_persist_flock(chronicle_lock_flock, fd, LOCK_EX | LOCK_NB, err);
+        if (status == 0 && FA_MUTANT(chronicle_pid_trusted) && chronicle_lock_owner_lives(fd, &pid)) {
+            status = fa_fail(err, FA_LOCKED, EAGAIN, "chronicle_lock_flock", "WriterAlreadyActive: process %u writes this queue", pid);
+        }
         if (status == 0 || (FA_MUTANT(chronicle_lock_ignored) && fa_error_class_in(status) == FA_LOCKED)) {
             return fd;
         }
         if (fa_error_class_in(status) == FA_LOCKED) {
             const bool lives = chronicle_lock_owner_lives(fd, &pid);
-            if (!lives && tries < CHRONICLE_LOCK_TRIES) {
+            if (!lives && (tries < CHRONICLE_LOCK_TRIES || FA_MUTANT(chronicle_lock_patient))) {
                 chronicle_clock_pause(CHRONICLE_LOCK_PAUSE);
                 continue;
             }
@@ -93,6 +96,9 @@ int chronicle_lock_sign(int fd, uint64_t epoch, fa_error *err)
     chronicle_writer_lock record = {.pid = (uint32_t)getpid(), .epoch = epoch};
     char state;
     const int status = chronicle_lock_process("/proc/self/stat", &state, &record.start_ticks, err);
+    if (FA_MUTANT(chronicle_lock_tickless)) {
+        record.start_ticks = 0;
+    }
     return status != 0 ? status : fa_persist_pwrite_all(chronicle_lock_pwrite, fd, &record, sizeof record, 0, err);
 }
 

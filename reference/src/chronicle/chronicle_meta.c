@@ -28,7 +28,10 @@ int chronicle_meta_check_name(const char *name, fa_error *err)
                    "a reader's name has 1 to %u bytes, begins with no dot and holds no slash, blank or control byte", CHRONICLE_META_NAME_MAX);
 }
 
-static void chronicle_meta_file(char file[CHRONICLE_META_FILE], const char *name) { (void)snprintf(file, CHRONICLE_META_FILE, "%s.meta", name); }
+static void chronicle_meta_file(char file[CHRONICLE_META_FILE], const char *name) 
+{
+    (void)snprintf(file, CHRONICLE_META_FILE, "%s%s", name, FA_MUTANT(chronicle_meta_nameless) ? "" : ".meta");
+}
 
 /* The directory of all readers' files; made when missing. */
 static int chronicle_meta_directory(int dirfd, fa_error *err)

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "chronicle/chronicle_clock.h"
 #include "fa_atomics.h"
 #include "fa_persist.h"
 
@@ -68,7 +69,7 @@ static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa
                        segment, range.oldest);
     }
     if (!resumed) {
-        segment = range.oldest;
+        segment = FA_MUTANT(chronicle_reader_newest) ? range.latest : range.oldest;
     } else if (segment > range.latest || offset < CHRONICLE_RECORD_FIRST || offset > reader->segment_size) {
         reader->was_reset = 1;
         segment = segment > range.latest ? range.latest : segment;
@@ -100,6 +101,9 @@ int chronicle_reader_open(chronicle_reader *reader, const char *path, const char
     status = chronicle_control_attach(reader->dirfd, false, &reader->control, err);
     if (status == 0) {
         reader->segment_size = FA_MUTANT(chronicle_size_local) ? local_size : FA_LOAD_RELAXED(&reader->control.block->segment_size);
+        while (FA_MUTANT(chronicle_gen_awaited) && FA_LOAD_ACQUIRE(&reader->control.block->segment_gen) % 2 != 0) {
+            chronicle_clock_pause(CHRONICLE_MILLISECOND);
+        }
         status = chronicle_reader_place(reader, name, err);
     }
     if (status != 0) {
@@ -138,7 +142,7 @@ static int chronicle_reader_idle(chronicle_reader *reader, fa_error *err)
     if (!chronicle_segment_sealed(&reader->segment)) {
         return 0;
     }
-    if (chronicle_reader_at_boundary(reader)) {
+    if (chronicle_reader_at_boundary(reader) || FA_MUTANT(chronicle_boundary_ignored)) {
         return chronicle_reader_enter(reader, reader->segment.id + 1, err);
     }
     /* Pairs with the release of the commit words; PAD comes before SEALED, so what is not there now never comes. */

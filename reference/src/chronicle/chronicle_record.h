@@ -38,7 +38,8 @@ typedef struct chronicle_record {
 
 static inline uint64_t chronicle_record_span(uint64_t payload)
 {
-    return (CHRONICLE_RECORD_HEADER + payload + CHRONICLE_RECORD_ALIGN - 1) & ~(uint64_t)(CHRONICLE_RECORD_ALIGN - 1);
+    const uint64_t align = FA_MUTANT(chronicle_align_half) ? CHRONICLE_RECORD_ALIGN / 2 : CHRONICLE_RECORD_ALIGN;
+    return (CHRONICLE_RECORD_HEADER + payload + align - 1) & ~(align - 1);
 }
 
 static inline uint32_t chronicle_record_commit_word(uint32_t length) { return FA_MUTANT(chronicle_commit_bare) ? length : length + 1; }
@@ -143,12 +144,13 @@ static inline void chronicle_record_give(unsigned char *map, uint32_t segment, u
 {
     const chronicle_message_header *at = chronicle_record_at(map, offset);
     const uint32_t length = chronicle_record_length(commit);
+    const uint32_t given = FA_MUTANT(chronicle_length_rounded) ? (uint32_t)chronicle_record_span(length) - CHRONICLE_RECORD_HEADER : length;
     *out = (chronicle_record){.payload = (const unsigned char *)at + CHRONICLE_RECORD_HEADER,
                               .seq = FA_MUTANT(chronicle_header_swapped) ? at->timestamp_ns : at->seq,
                               .timestamp_ns = FA_MUTANT(chronicle_header_swapped) ? at->seq : at->timestamp_ns,
                               .next_offset = offset + chronicle_record_span(length),
                               .next_segment = segment,
-                              .length = length,
+                              .length = given,
                               .type_id = at->type_id,
                               .flags = at->flags};
 }

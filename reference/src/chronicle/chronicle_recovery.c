@@ -61,7 +61,7 @@ static int chronicle_recovery_seal_earlier(const chronicle_recovery_walk *walk, 
             }
             return status;
         }
-        if (!chronicle_segment_sealed(&segment)) {
+        if (!chronicle_segment_sealed(&segment) && !FA_MUTANT(chronicle_earlier_unsealed)) {
             const uint64_t end = chronicle_recovery_scan(&own, &segment);
             chronicle_record_pad(segment.map, end, walk->size, own.next_seq);
             chronicle_segment_seal(&segment);
@@ -114,7 +114,9 @@ static int chronicle_recovery_cut(chronicle_recovery_walk *walk, chronicle_segme
     }
     if (status == 0 && !FA_MUTANT(chronicle_tail_unrepaired)) {
         chronicle_record_pad(segment->map, end, walk->size, walk->next_seq);
-        chronicle_segment_seal(segment);
+        if (!FA_MUTANT(chronicle_tail_unsealed)) {
+            chronicle_segment_seal(segment);
+        }
     }
     return status;
 }
@@ -136,7 +138,7 @@ static int chronicle_recovery_ahead(chronicle_recovery_walk *walk, uint32_t star
         }
         const uint64_t end = chronicle_recovery_scan(walk, &segment);
         const bool whole = end + CHRONICLE_RECORD_HEADER > walk->size;
-        if (whole && !chronicle_segment_sealed(&segment)) {
+        if (whole && !chronicle_segment_sealed(&segment) && !FA_MUTANT(chronicle_earlier_unsealed)) {
             chronicle_segment_seal(&segment);
         }
         if (!whole) {
@@ -184,7 +186,7 @@ int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery 
     if (status == 0) {
         status = chronicle_recovery_ahead(&walk, start, range.latest, &out->next, err);
     }
-    out->next_seq = FA_MUTANT(chronicle_seq_restarts) ? 0 : walk.next_seq;
+    out->next_seq = FA_MUTANT(chronicle_seq_restarts) ? 0 : walk.next_seq - (FA_MUTANT(chronicle_seq_repeated) && walk.next_seq > 0);
     out->unsynced = start;
     return status;
 }

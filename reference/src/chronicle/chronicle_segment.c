@@ -37,7 +37,8 @@ static int chronicle_segment_fill(int fd, uint32_t id, uint64_t size, int conten
         chronicle_record_pad_header(CHRONICLE_RECORD_FIRST, size, next_seq, &head.pad);
         length = sizeof head;
     }
-    int status = fa_persist_fallocate(chronicle_segment_fallocate, fd, 0, (off_t)size, err);
+    int status = FA_MUTANT(chronicle_segment_sparse) ? fa_persist_ftruncate(chronicle_segment_fallocate, fd, (off_t)size, err)
+                                                     : fa_persist_fallocate(chronicle_segment_fallocate, fd, 0, (off_t)size, err);
     if (status == 0) {
         status = fa_persist_pwrite_all(chronicle_segment_pwrite, fd, &head, length, 0, err);
     }
@@ -182,7 +183,7 @@ bool chronicle_segment_sealed(const chronicle_segment *segment)
     return (FA_LOAD_ACQUIRE(&chronicle_segment_header_of(segment)->flags) & CHRONICLE_SEGMENT_SEALED) != 0;
 }
 
-void chronicle_segment_seal(chronicle_segment *segment)
+void chronicle_segment_seal(const chronicle_segment *segment)
 {
     /* Pairs with the acquire in chronicle_segment_sealed. */
     FA_STORE_RELEASE(chronicle_seal, &chronicle_segment_header_of(segment)->flags, CHRONICLE_SEGMENT_SEALED);

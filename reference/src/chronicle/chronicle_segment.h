@@ -55,7 +55,7 @@ int chronicle_segment_lost(int dirfd, uint32_t id, uint64_t size, bool *lost, fa
 int chronicle_segment_blank(int dirfd, uint32_t id, bool *blank, fa_error *err);
 
 bool chronicle_segment_sealed(const chronicle_segment *segment);
-void chronicle_segment_seal(chronicle_segment *segment);
+void chronicle_segment_seal(const chronicle_segment *segment);
 
 int chronicle_segment_list(int dirfd, chronicle_segment_range *range, fa_error *err);
 

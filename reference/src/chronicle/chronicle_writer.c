@@ -62,7 +62,7 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
     }
     chronicle_control_block *block = writer->control.block;
     writer->segment_size = FA_MUTANT(chronicle_size_local) ? segment_size : FA_LOAD_RELAXED(&block->segment_size);
-    writer->epoch = FA_LOAD_RELAXED(&block->writer_epoch) + 1;
+    writer->epoch = FA_LOAD_RELAXED(&block->writer_epoch) + (FA_MUTANT(chronicle_epoch_stands) ? 0 : 1);
     status = chronicle_lock_sign(writer->lock, writer->epoch, err);
     if (status == 0 && !fresh) {
         chronicle_control_repair(block);
@@ -120,6 +120,33 @@ uint64_t chronicle_writer_max_payload(const chronicle_writer *writer)
     return writer->segment_size - CHRONICLE_RECORD_FIRST - CHRONICLE_RECORD_HEADER;
 }
 
+/* The mutants' own: a header with other contents. */
+static void chronicle_writer_spoil(chronicle_message_header *at, chronicle_message_header *header)
+{
+    const uint64_t timestamp_ns = header->timestamp_ns;
+    if (FA_MUTANT(chronicle_header_swapped)) {
+        header->timestamp_ns = header->seq;
+        header->seq = timestamp_ns;
+    }
+    if (FA_MUTANT(chronicle_header_dirty)) {
+        at->pad[sizeof at->pad - 1] = 0xA5;
+    }
+    if (FA_MUTANT(chronicle_stamp_coarse)) {
+        header->timestamp_ns = timestamp_ns / 1000;
+    }
+}
+
+/* The mutant's own: the rest of the header comes behind the commit. */
+static void chronicle_writer_put_late(chronicle_message_header *at, const chronicle_message_header *header, const void *payload, uint32_t length)
+{
+    if (length > 0) {
+        FA_COPY(chronicle_payload, (unsigned char *)at + CHRONICLE_RECORD_HEADER, payload, length);
+    }
+    FA_STORE_RELEASE(chronicle_commit, &at->commit_len, header->commit_len);
+    chronicle_clock_pause(CHRONICLE_MILLISECOND / 5);
+    chronicle_record_put_header(at, header);
+}
+
 /* The record fits into the current segment. */
 static inline void chronicle_writer_put(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, uint32_t length,
                                         uint64_t timestamp_ns)
@@ -128,13 +155,21 @@ static inline void chronicle_writer_put(chronicle_writer *writer, uint16_t type_
     chronicle_message_header header = {
         .commit_len = commit, .seq = writer->next_seq, .timestamp_ns = timestamp_ns, .type_id = type_id, .flags = flags};
     chronicle_message_header *at = chronicle_record_at(writer->segment.map, writer->offset);
-    if (FA_MUTANT(chronicle_header_swapped)) {
-        header.seq = timestamp_ns;
-        header.timestamp_ns = writer->next_seq;
-    }
+    chronicle_writer_spoil(at, &header);
     header.reserved = chronicle_record_sum(&header, payload, length);
     writer->offset += chronicle_record_span(length);
-    FA_STORE_RELAXED(chronicle_reserve, &writer->control.block->write_offset, writer->offset); /* a hint, see chronicle_control.h */
+    if (!FA_MUTANT(chronicle_offset_stale)) {
+        FA_STORE_RELAXED(chronicle_reserve, &writer->control.block->write_offset, writer->offset); /* a hint, see chronicle_control.h */
+    }
+    if (FA_MUTANT(chronicle_header_late)) {
+        chronicle_writer_put_late(at, &header, payload, length);
+        writer->next_seq++;
+        return;
+    }
+    if (FA_MUTANT(chronicle_copy_short) && length > 256) {
+        header.reserved = 0;
+        length--;
+    }
     chronicle_record_put_header(at, &header);
     if (FA_MUTANT(chronicle_commit_first)) {
         FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit);
@@ -147,6 +182,9 @@ static inline void chronicle_writer_put(chronicle_writer *writer, uint16_t type_
         FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit); /* pairs with the acquire in chronicle_record_look */
     }
     writer->next_seq++;
+    if (FA_MUTANT(chronicle_seal_early) && writer->segment_size - writer->offset < 512) {
+        chronicle_segment_seal(&writer->segment);
+    }
 }
 
 /* The mutant's own: the last record of the segment being left, once more in the next. */
@@ -164,15 +202,29 @@ static void chronicle_writer_again(chronicle_writer *writer, chronicle_segment *
     }
 }
 
-/*
- * The next segment is made and mapped first, so that an error leaves everything as it was; then it is published, the rest of
- * the old one padded, and the old one sealed: a reader never stands in an unused rest.
- */
+/* The rest is padded before the segment is sealed: a reader never stands in an unused rest. */
+static void chronicle_writer_leave(const chronicle_writer *writer, const chronicle_segment *old, uint64_t end)
+{
+    if (FA_MUTANT(chronicle_seal_first)) {
+        chronicle_segment_seal(old);
+        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
+    }
+    if (!FA_MUTANT(chronicle_roll_unpadded)) {
+        chronicle_record_pad(old->map, end, old->size, writer->next_seq);
+    }
+    chronicle_segment_seal(old);
+}
+
+/* The next segment is made and mapped first, so that an error leaves everything as it was; then it is published, and the old one left. */
 static int chronicle_writer_roll(chronicle_writer *writer, uint64_t needed, fa_error *err)
 {
     chronicle_segment next = {.fd = -1}, old = writer->segment;
     const uint64_t end = writer->offset;
     uint64_t warm = 0;
+    if (FA_MUTANT(chronicle_next_late)) {
+        chronicle_writer_leave(writer, &old, end);
+        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
+    }
     int status = chronicle_segment_create(writer->dirfd, old.id + 1, writer->segment_size, CHRONICLE_SEGMENT_EMPTY, 0, false, err);
     if (status == 0) {
         status = chronicle_segment_map(writer->dirfd, old.id + 1, writer->segment_size, true, &next, err);
@@ -184,16 +236,22 @@ static int chronicle_writer_roll(chronicle_writer *writer, uint64_t needed, fa_e
         (void)chronicle_segment_unmap(&next, NULL);
         return status;
     }
+    if (FA_MUTANT(chronicle_publish_late)) {
+        chronicle_writer_leave(writer, &old, end);
+        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
+    }
     writer->segment = next;
     writer->offset = CHRONICLE_RECORD_FIRST;
     writer->warm = warm;
     writer->names_unsynced = 1;
     writer->rolls++;
     chronicle_control_publish(writer->control.block, next.id, writer->offset);
-    if (!FA_MUTANT(chronicle_roll_unpadded)) {
-        chronicle_record_pad(old.map, end, old.size, writer->next_seq);
+    if (!FA_MUTANT(chronicle_next_late) && !FA_MUTANT(chronicle_publish_late)) {
+        chronicle_writer_leave(writer, &old, end);
     }
-    chronicle_segment_seal(&old);
+    if (FA_MUTANT(chronicle_seq_padded) && end + CHRONICLE_RECORD_HEADER <= old.size) {
+        writer->next_seq++;
+    }
     (void)fa_persist_msync(chronicle_seal_msync, old.map, CHRONICLE_RECORD_FIRST, MS_ASYNC, NULL); /* best effort: a flush does it for sure */
     if (FA_MUTANT(chronicle_roll_duplicates)) {
         chronicle_writer_again(writer, &old, end);
@@ -301,6 +359,9 @@ void chronicle_writer_heartbeat(chronicle_writer *writer)
     if (writer->control.block == NULL) {
         return;
     }
+    if (FA_MUTANT(chronicle_heart_still) && FA_LOAD_RELAXED(&writer->control.block->writer_heartbeat_ns) != 0) {
+        return;
+    }
     FA_STORE_RELAXED(chronicle_heartbeat, &writer->control.block->writer_heartbeat_ns, chronicle_clock_wall_ns()); /* stands alone */
 }
 
@@ -344,7 +405,8 @@ int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err)
     }
     writer->names_unsynced = 0;
     writer->unsynced = writer->segment.id;
-    return chronicle_index_write(writer->dirfd, &writer->index, writer->segment.id, writer->offset, writer->next_seq, err);
+    const uint64_t reached = FA_MUTANT(chronicle_index_ahead) ? writer->segment_size : writer->offset;
+    return chronicle_index_write(writer->dirfd, &writer->index, writer->segment.id, reached, writer->next_seq, err);
 }
 
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err)
