@@ -16,6 +16,12 @@ def call(script: Path, *arguments: str, **environment: str) -> subprocess.Comple
     )
 
 
+def program(path: Path, body: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return path
+
+
 @pytest.fixture
 def bare_checkout(tmp_path: Path) -> Path:
     """A copy with nothing installed and a pip that only takes notes, so that no test downloads anything."""
@@ -31,20 +37,14 @@ def installed_checkout(bare_checkout: Path) -> Path:
     binaries = bare_checkout / ".venv" / "bin"
     binaries.mkdir(parents=True)
     (bare_checkout / ".venv" / "lib").mkdir()
-    python = binaries / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *"pip install"*) echo install >> "$0.calls";; esac\nexit 0\n')
-    fireassay = binaries / "fireassay"
-    fireassay.write_text('#!/bin/sh\necho "handed over: $*"\n')
-    for script in (python, fireassay):
-        script.chmod(0o755)
+    program(binaries / "python", 'case "$*" in *"pip install"*) echo install >> "$0.calls";; esac')
+    program(binaries / "fireassay", 'echo "handed over: $*"')
     return bare_checkout
 
 
 @pytest.fixture
 def small_disk(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    df = tmp_path_factory.mktemp("bin") / "df"
-    df.write_text("#!/bin/sh\nprintf 'Filesystem 1M Used Available\\nsmall 10 3 7 30%% /\\n'\n")
-    df.chmod(0o755)
+    df = program(tmp_path_factory.mktemp("bin") / "df", "printf 'Filesystem 1M Used Available\\nsmall 10 3 7 30%% /\\n'")
     return {"PATH": f"{df.parent}:{os.environ['PATH']}"}
 
 
@@ -65,11 +65,27 @@ def test_a_wrong_python_is_one_sentence(bare_checkout: Path) -> None:
     assert result.stderr == "fireassay: FIREASSAY_PYTHON=/bin/false is not a Python 3.11 or newer\n"
 
 
+def test_a_python_whose_path_has_blanks_is_taken(bare_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.mktemp("two words")
+    result = call(bare_checkout / "run", "doctor", FIREASSAY_PYTHON=str(place / "absent"))
+    assert result.stderr == f"fireassay: FIREASSAY_PYTHON={place}/absent is not a Python 3.11 or newer\n"
+    python = program(place / "python", 'case "$*" in *"-m venv"*) echo "here I am"; exit 1;; esac')
+    result = call(bare_checkout / "run", "doctor", FIREASSAY_PYTHON=str(python))
+    assert "here I am" in result.stderr
+
+
 def test_a_missing_compiler_is_one_sentence(bare_checkout: Path) -> None:
     result = call(bare_checkout / "run", "doctor", CC="no-such-compiler")
     assert result.returncode == 2
     assert "a C compiler is needed and 'no-such-compiler' does not run" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_compiler_without_a_c_library_is_one_sentence(bare_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    cc = program(tmp_path_factory.mktemp("bin") / "cc", 'case "$*" in --version) exit 0;; *) exit 1;; esac')
+    result = call(bare_checkout / "run", "doctor", CC=str(cc))
+    assert result.returncode == 2
+    assert result.stderr == f"fireassay: '{cc}' runs and finds no C library headers (stdlib.h); on Debian: apt-get install libc6-dev\n"
 
 
 def test_no_room_on_the_disk_is_one_sentence(bare_checkout: Path, small_disk: dict[str, str]) -> None:
@@ -87,13 +103,21 @@ def test_a_half_made_environment_does_not_hide_that_there_is_no_room(installed_c
     assert "no room: 7 MiB free" in result.stderr
 
 
+def test_what_a_broken_off_installation_has_taken_already_counts_as_room(installed_checkout: Path, small_disk: dict[str, str]) -> None:
+    (installed_checkout / ".venv" / "bin" / "fireassay").unlink()
+    program(Path(small_disk["PATH"].partition(":")[0]) / "du", 'printf "2993\\t%s\\n" "$2"')
+    assert "no room" not in call(installed_checkout / "run", "doctor", **small_disk).stderr
+    assert installs(installed_checkout) == 1
+
+
 def test_a_disk_that_fills_while_the_environment_is_made_is_told(bare_checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    python = tmp_path_factory.mktemp("bin") / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *"-m venv"*) echo "[Errno 28] No space left on device"; exit 1;; esac\nexit 0\n')
-    python.chmod(0o755)
+    python = program(
+        tmp_path_factory.mktemp("bin") / "python",
+        'case "$*" in *"-m venv"*) printf "Traceback …\\n[Errno 28] No space left on device\\n"; exit 1;; esac',
+    )
     result = call(bare_checkout / "run", "doctor", FIREASSAY_PYTHON=str(python))
     assert result.returncode == 2
-    assert f"fireassay: no room on the disk under {bare_checkout}" in result.stderr
+    assert result.stderr == f"fireassay: no room on the disk under {bare_checkout} or {os.environ.get('TMPDIR', '/tmp')}\n"
 
 
 def test_the_second_call_starts_at_once_and_a_changed_pyproject_installs_again(installed_checkout: Path) -> None:
@@ -124,8 +148,7 @@ def test_a_changed_c_source_builds_again(installed_checkout: Path) -> None:
 
 
 def test_a_failed_installation_is_not_taken_for_done(installed_checkout: Path) -> None:
-    python = installed_checkout / ".venv" / "bin" / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *"pip install"*) echo "No space left on device"; exit 1;; esac\nexit 0\n')
+    program(installed_checkout / ".venv" / "bin" / "python", 'case "$*" in *"pip install"*) echo "No space left on device"; exit 1;; esac')
     for _ in range(2):
         result = call(installed_checkout / "run", "clauses")
         assert result.returncode == 2
@@ -133,8 +156,7 @@ def test_a_failed_installation_is_not_taken_for_done(installed_checkout: Path) -
 
 
 def test_what_a_failed_installation_said_is_kept(installed_checkout: Path) -> None:
-    python = installed_checkout / ".venv" / "bin" / "python"
-    python.write_text('#!/bin/sh\ncase "$*" in *"pip install"*) echo "no such package" >&2; exit 1;; esac\nexit 0\n')
+    program(installed_checkout / ".venv" / "bin" / "python", 'case "$*" in *"pip install"*) echo "no such package" >&2; exit 1;; esac')
     result = call(installed_checkout / "run", "clauses")
     log = installed_checkout / ".venv" / "install.log"
     assert result.returncode == 2

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -293,7 +294,7 @@ def test_a_sound_driver_is_examined_like_an_object(sound: list[str], tmp_path: P
 
 
 def test_the_actor_s_process_is_the_driver_s(tmp_path: Path) -> None:
-    target = load(f"driver:{sys.executable} {EXAMPLE}", tmp_path)
+    target = load(f"driver:{shlex.join([sys.executable, EXAMPLE])}", tmp_path)
     pid = pid_of(target)
     assert pid != os.getpid()
     with target.open_writer("s") as writer:

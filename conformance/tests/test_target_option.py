@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import textwrap
@@ -53,7 +54,9 @@ def test_a_driver_is_named_the_same_way_and_is_gone_after_its_case(tmp_path: Pat
         def test_two(target):
             assert not os.path.exists("/proc/" + open("pid").read())
     """
-    code, said, _ = session(tmp_path, source, "--target", f"driver:{sys.executable} -m fireassay.conformance.driver.serve {PLAINLOG}")
+    code, said, _ = session(
+        tmp_path, source, "--target", f"driver:{shlex.quote(sys.executable)} -m fireassay.conformance.driver.serve {PLAINLOG}"
+    )
     assert code == 0, said
 
 
