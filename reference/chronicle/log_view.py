@@ -80,12 +80,12 @@ class LogView:
                 return Batch((), True)
             self._go(self._segment + 1, HEADER)
 
-    def numbers(self) -> range:
-        """Of the records that can be read now; empty where there are none. The place moves."""
+    def numbers(self) -> range | None:
+        """Of the records that can be read now; None where there are none and their numbers cannot be known. The place moves."""
         ids = self._segments.ids()
         oldest = next((first for segment in ids if (first := self._first_seq(segment)) is not None), None)
         if oldest is None:
-            return range(0)
+            return range(0) if not ids or ids[0] == 0 else None
         self.seek_last(1)
         messages = self.read_batch(1).messages
         return range(oldest, messages[0].seq + 1 if messages else oldest)

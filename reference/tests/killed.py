@@ -5,6 +5,7 @@
 One process imports everything once; a victim is a fork of it, so that hundreds of deaths are cheap.
 """
 
+import hashlib
 import json
 import mmap
 import os
@@ -22,9 +23,11 @@ from typing import Any
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.archive.archiver import Archiver
+from fireassay.reference.chronicle.archive.snapshots import Periodic, Snapshots
 from fireassay.reference.chronicle.archive.tap import Tap
+from fireassay.reference.chronicle.reader import Message, Reader
 
-__all__ = ["SCENARIOS", "Death", "Victims", "victims"]
+__all__ = ["SCENARIOS", "Death", "Victims", "folded", "victims"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -44,7 +47,23 @@ def archiver(where: Path) -> None:
             pass
 
 
-SCENARIOS = {"tap": tap, "archiver": archiver}
+def snapshots(where: Path) -> None:
+    """One after every fifth record of the queue, in a queue that has one already."""
+    digest = b""
+    periodic = Periodic(Snapshots(where / "queue"), every_records=5, every_s=1e9, kept=2)
+    with Reader(where / "queue", "snapshots") as reader:
+        while not (batch := reader.read_batch(16)).end:
+            for message in batch.messages:
+                digest = folded(digest, message)
+                periodic.offer(message.seq, message.timestamp_ns, lambda: digest)  # noqa: B023
+
+
+def folded(state: bytes, message: Message) -> bytes:
+    """A state that knows each record before it, in order and once."""
+    return hashlib.sha256(state + message.seq.to_bytes(8, "little") + message.payload).digest()
+
+
+SCENARIOS = {"tap": tap, "archiver": archiver, "snapshots": snapshots}
 
 
 @dataclass(frozen=True)

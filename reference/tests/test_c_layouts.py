@@ -48,7 +48,7 @@ NOT_IN_C = {
     "ombus.gap_response", "ombus.heartbeat",
     "ombus.wal_record", "ombus.wal_record_crc", "ombus.wal_insert", "ombus.wal_cancel", "ombus.wal_deactivate", "ombus.wal_activate",
     "ombus.wal_match",
-    "chronicle.message", "chronicle.book_event", "chronicle.lease",
+    "chronicle.message", "chronicle.book_event", "chronicle.lease", "chronicle.snapshot",
     "simplebus.record_with_topic", "simplebus.header_map", "simplebus.index_snapshot",
 }  # fmt: skip
 

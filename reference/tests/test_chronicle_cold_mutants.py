@@ -13,6 +13,7 @@ from fireassay.reference.chronicle.archive import store
 from fireassay.reference.chronicle.archive.archiver import Archiver
 from fireassay.reference.chronicle.archive.importer import Importer
 from fireassay.reference.chronicle.archive.joint_reader import JointReader
+from fireassay.reference.chronicle.archive.snapshots import Snapshot, Snapshots, join
 from fireassay.reference.chronicle.archive.store import archive_name
 from fireassay.reference.chronicle.archive.tap import Tap
 from fireassay.reference.chronicle.bus.feeds import MissingFeed, require_feeds
@@ -20,13 +21,13 @@ from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
 from fireassay.reference.chronicle.bus.names import BadName
 from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
-from fireassay.reference.chronicle.log_view import Damaged
+from fireassay.reference.chronicle.log_view import Damaged, LiveSegments, LogView
 from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import examine
 from fireassay.reference.chronicle.tools.survey import survey
 from fireassay.reference.chronicle.writer import Writer
 from fireassay.reference.tests.chronicle_files import readable
-from fireassay.reference.tests.test_chronicle_discovery import join, overflow
+from fireassay.reference.tests.test_chronicle_discovery import comes, overflow
 from fireassay.spec.layouts import LayoutError
 from fireassay.spec.layouts import chronicle as layout
 
@@ -69,7 +70,7 @@ def polled(router: RouterDiscovery, seconds: float = 0.0) -> str:
 
 def dropped_events_are_made_up_for(where: Path) -> str:
     bus = Bus(where)
-    join(bus, "a")
+    comes(bus, "a")
     with RouterDiscovery(bus, rescan_s=0.05) as router:
         first = polled(router)
         overflow(bus)
@@ -80,7 +81,7 @@ def dropped_events_are_made_up_for(where: Path) -> str:
 def each_strategy_is_added_once(where: Path) -> str:
     bus = Bus(where)
     with RouterDiscovery(bus, rescan_s=0) as router:
-        join(bus, "a")
+        comes(bus, "a")
         first, second = polled(router), polled(router)
         return OK if (first, second) == ("+a", "") else f"{first}, then {second}"
 
@@ -187,6 +188,28 @@ def a_damaged_archive_is_told(where: Path) -> str:
         return "it was passed over in silence"
 
 
+def a_late_joiner_counts_each_record_once(where: Path) -> str:
+    with Writer(where / "q", 4096, heartbeat_s=0) as writer:
+        writer.append_stamped([(n, 0, 0, b"x") for n in range(9)])
+    Snapshots(where / "q").write(Snapshot(4, 4, b"5"))
+    with LogView(LiveSegments(where / "q", 4096)) as log:
+        counted = []
+        join(log, Snapshots(where / "q"), lambda state: counted.extend([0] * int(state)))
+        counted += log.read_batch(99).messages
+        return OK if len(counted) == 9 else f"{len(counted)} of 9 records were counted"
+
+
+def a_damaged_snapshot_is_not_taken(where: Path) -> str:
+    with Writer(where / "q", 4096, heartbeat_s=0) as writer:
+        writer.append_stamped([(n, 0, 0, b"x") for n in range(9)])
+    path = Snapshots(where / "q").write(Snapshot(4, 4, b"5"))
+    path.write_bytes(path.read_bytes().replace(b"5", b"6"))
+    with LogView(LiveSegments(where / "q", 4096)) as log:
+        restored: list[bytes] = []
+        join(log, Snapshots(where / "q"), restored.append)
+        return OK if not restored else "its state was restored"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -201,6 +224,8 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_archive_early": nothing_is_given_free_before_its_archive_is_there,
     "chronicle_archive_unverified": an_archive_is_unpacked_again_before_it_counts,
     "chronicle_archive_skipped": a_damaged_archive_is_told,
+    "chronicle_snapshot_replayed": a_late_joiner_counts_each_record_once,
+    "chronicle_snapshot_trusted": a_damaged_snapshot_is_not_taken,
     "chronicle_lag_absolute": inspect_tells_the_lag,
     "chronicle_doctor_blind": the_doctor_finds_damage,
 }

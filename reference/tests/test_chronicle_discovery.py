@@ -24,7 +24,7 @@ NEVER = 1e9
 DEADLINE_S = 20.0
 
 
-def join(bus: Bus, name: str) -> None:
+def comes(bus: Bus, name: str) -> None:
     mark_ready(make_endpoint(bus.strategy(name).orders_out))
 
 
@@ -41,8 +41,8 @@ def discovery(bus: Bus, *, rescan_s: float = NEVER, watch: bool = True) -> Itera
 
 def test_those_there_before_the_start_are_added_once(tmp_path: Path) -> None:
     bus = Bus(tmp_path)
-    join(bus, "b")
-    join(bus, "a")
+    comes(bus, "b")
+    comes(bus, "a")
     make_endpoint(bus.strategy("unready").orders_out)
     with discovery(bus) as router:
         assert router.poll() == added(bus, "a", "b")
@@ -65,24 +65,24 @@ def test_one_that_comes_is_added_when_it_is_ready_and_removed_when_it_is_not(tmp
             assert router.poll(DEADLINE_S) == added(bus, "a")
         shutil.rmtree(bus.root)
         assert router.poll(DEADLINE_S) == [Removed("a")]
-        join(bus, "a")
+        comes(bus, "a")
         assert router.poll(DEADLINE_S) == added(bus, "a")
 
 
 def test_one_that_left_and_came_back_between_two_polls_is_removed_and_added(tmp_path: Path) -> None:
     bus = Bus(tmp_path)
-    join(bus, "a")
+    comes(bus, "a")
     with discovery(bus) as router:
         assert router.poll() == added(bus, "a")
         clear_ready(bus.strategy("a").orders_out)
-        join(bus, "a")
+        comes(bus, "a")
         assert router.poll() == [Removed("a"), *added(bus, "a")]
 
 
 def test_without_a_watch_the_rescan_finds_everything(tmp_path: Path) -> None:
     bus = Bus(tmp_path)
     with discovery(bus, rescan_s=0.01, watch=False) as router:
-        join(bus, "a")
+        comes(bus, "a")
         assert router.poll(DEADLINE_S) == added(bus, "a")
         clear_ready(bus.strategy("a").orders_out)
         assert router.poll(DEADLINE_S) == [Removed("a")]
@@ -90,11 +90,11 @@ def test_without_a_watch_the_rescan_finds_everything(tmp_path: Path) -> None:
 
 def test_events_that_the_kernel_dropped_are_made_up_for(tmp_path: Path) -> None:
     bus = Bus(tmp_path)
-    join(bus, "a")
+    comes(bus, "a")
     with discovery(bus) as router:
         assert router.poll() == added(bus, "a")
         overflow(bus)
-        join(bus, "z")
+        comes(bus, "z")
         clear_ready(bus.strategy("a").orders_out)
         assert router.poll(DEADLINE_S) == [Removed("a"), *added(bus, "z")]
 
@@ -152,12 +152,12 @@ def test_strategies_that_come_and_go_all_the_time_end_up_as_they_are(tmp_path: P
     def churn() -> None:
         for round_ in range(40):
             for name in names:
-                join(bus, name)
+                comes(bus, name)
                 if (round_ + int(name[1:])) % 3:
                     clear_ready(bus.strategy(name).orders_out)
                 if (round_ + int(name[1:])) % 4 == 0:
                     shutil.rmtree(bus.strategy(name).orders_out.parent)
-        join(bus, "last")
+        comes(bus, "last")
 
     thread = threading.Thread(target=churn)
     known: set[str] = set()

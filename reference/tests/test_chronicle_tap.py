@@ -205,7 +205,7 @@ def deaths(forge: Victims, tmp_path: Path, original: Path, share: float) -> None
 
 def test_killed_at_any_line_it_copies_each_record_once(forge: Victims, tmp_path: Path) -> None:
     write(tmp_path / "original", 45)
-    deaths(forge, tmp_path, tmp_path / "original", 0.08)
+    deaths(forge, tmp_path, tmp_path / "original", 0.04)
 
 
 @pytest.mark.long

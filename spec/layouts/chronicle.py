@@ -1,4 +1,4 @@
-"""chronicle: messages, control.meta, segments, reader meta, lock, checkpoint, book events, lease (CHR-01 ... CHR-32).
+"""chronicle: messages, control.meta, segments, reader meta, lock, checkpoint, book events, lease, snapshot (CHR-01 ... CHR-32).
 
 message (64 + N, 64-aligned)   control.meta (384 bytes)       segment header (64 bytes)   reader slot (64 bytes, ours)
  0  4  commit_len = N + 1        0  4  magic 0x4348524E         0  4  magic 0x53454730      0  8  generation
@@ -21,13 +21,16 @@ LEASE (24, ours)                                               24  8  next_seq  
  0  4  pid                                                     32  4  reserved 0           32  4  instrument_id
  4  4  reserved 0                                              36  4  crc32 of 0-35        36  4  flags
  8  8  epoch                                                                               40 24  reserved 0
-16  8  timestamp_ns                                                                        64  N  payload
+16  8  timestamp_ns           snapshot (36 + N, ours)                                       64  N  payload
+                                0  4  magic 0x43534E50        16  8  timestamp_ns
+                                4  4  version 1               24  8  state_len = N
+                                8  8  seq                     32  N  state, then 4 crc32 of all before
 
 A fixed block is valid if and only if it has its size, magic and version match, pads and reserved bytes are zero and its CRC (if any)
 matches; further: control.meta is ready (init_state 2) and its segment_size is a multiple of 64 from 128 to 4 GiB; a segment has no flag
 but SEALED; positions are multiples of 64. A message is valid if and only if commit_len is not 0 (that is: not committed) and its payload
 and the fill to the next multiple of 64 are there; the fill is not looked at. Reader meta is valid if and only if one of its slots is;
-the valid one of the higher generation counts (`committed_slot`).
+the valid one of the higher generation counts (`committed_slot`). A snapshot's seq and timestamp are those of the last record in its state.
 """
 
 from typing import Any
@@ -49,6 +52,7 @@ __all__ = [
     "READER_SLOT",
     "SEALED",
     "SEGMENT_HEADER",
+    "SNAPSHOT",
     "WRITER_LOCK",
     "committed_slot",
 ]
@@ -170,6 +174,18 @@ LEASE = layout(
     "timestamp_ns" / Int64ul,
 )
 
+SNAPSHOT = layout(
+    "chronicle.snapshot",
+    "CHR-31",
+    "magic" / Exact(Int32ul, 0x43534E50, "bad magic"),  # 'CSNP', ours
+    "version" / Exact(Int32ul, 1, "bad version"),
+    "seq" / Int64ul,
+    "timestamp_ns" / Int64ul,
+    "state_len" / Derived(Int64ul, lambda c: len(c.state)),
+    "state" / Blob(lambda c: c.state_len),
+    "crc32" / Crc32(0),
+)
+
 ALL: tuple[Layout, ...] = (
     MESSAGE_HEADER,
     MESSAGE,
@@ -181,6 +197,7 @@ ALL: tuple[Layout, ...] = (
     INDEX,
     BOOK_EVENT,
     LEASE,
+    SNAPSHOT,
 )
 
 

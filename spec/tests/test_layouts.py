@@ -73,6 +73,7 @@ CATALOGUE = {
     "chronicle.book_event": "64+ record_len@0:4 version@4:2 event_type@6:2 ingest_ts_ns@8:8 exchange_ts_ns@16:8 book_seq@24:8 "
     "instrument_id@32:4 flags@36:4 reserved@40:24",
     "chronicle.lease": "24 pid@0:4 reserved@4:4 epoch@8:8 timestamp_ns@16:8",
+    "chronicle.snapshot": "36+ magic@0:4 version@4:4 seq@8:8 timestamp_ns@16:8 state_len@24:8",
     "simplebus.record": "48+ magic@0:4 version@4:2 flags@6:2 record_len@8:4 event_id@12:16 ts_unix_nanos@28:8 payload_len@36:4",
     "simplebus.record_with_topic": "50+ magic@0:4 version@4:2 flags@6:2 record_len@8:4 event_id@12:16 ts_unix_nanos@28:8 topic_len@36:2",
     "simplebus.header_map": "2+ count@0:2",
