@@ -16,7 +16,7 @@ from fireassay.conformance.targets.specs import TargetSpec, parse
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
 from fireassay.spec.ports import FailpointControl, Target
 
-__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of", "small"]
+__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of", "small", "speeds"]
 
 Factory = Callable[[Path, Mapping[str, str]], Target]
 _MEMBERS = ("name", "promises", "digest", "capabilities", "open_writer", "open_reader")
@@ -89,6 +89,13 @@ def small(spec: str) -> str:
     """
     options: str | None = None if parse(spec).options else _offer(spec, "SMALL")
     return f"{spec}?{options}" if options else spec
+
+
+def speeds(spec: str | TargetSpec, place: Path) -> Mapping[str, Callable[[], float]]:
+    """What the target measures of itself in its own language: each call is a round and gives nanoseconds per operation."""
+    offered = _offer(spec, "speeds")
+    measured: Mapping[str, Callable[[], float]] = offered(place) if offered is not None else {}
+    return measured
 
 
 def _offer(spec: str | TargetSpec, name: str) -> Any:

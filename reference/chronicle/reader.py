@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fireassay.reference import core
+from fireassay.reference.chronicle.columns import Columns, gathered
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
 
@@ -109,6 +110,11 @@ class Reader:
         """At most `limit` messages; waits for the first one up to that time."""
         self._fill(limit, wait_s)
         return Batch(tuple(message_of(self._ffi, self._room[i]) for i in range(self._count[0])), bool(self._end[0]))
+
+    def read_columns(self, limit: int, wait_s: float = 0.0) -> Columns:
+        """As read_batch, without an object per record."""
+        self._fill(limit, wait_s)
+        return gathered(self._ffi, self._lib, self._room, int(self._count[0]), bool(self._end[0]))
 
     def copy_to(self, writer: Writer, limit: int, wait_s: float = 0.0) -> Copied:
         """Appends its next messages to another queue as they are. One that the other refuses is the next to be read."""

@@ -7,10 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from numpy.typing import NDArray
+
 from fireassay.reference import core
+from fireassay.reference.chronicle.columns import lengths_of
 
 __all__ = ["DEFAULT_SEGMENT_SIZE", "HEARTBEAT_S", "PAD", "Appended", "Writer"]
 
+Bytes = bytes | bytearray | memoryview | NDArray[Any]
 DEFAULT_SEGMENT_SIZE = 1 << 20
 HEARTBEAT_S = 0.25
 PAD = 0xFFFF
@@ -73,6 +77,19 @@ class Writer:
         joined = b"".join(payloads)
         status = self._lib.chronicle_writer_append_batch(self._writer, type_id, flags, joined, lengths, count, seqs, done, self._err)
         return self._numbers(tuple(self._ffi.unpack(seqs, done[0])) if done[0] else (), status)
+
+    def append_joined(self, payloads: Bytes, lengths: int | Sequence[int] | NDArray[Any], type_id: int = 0, flags: int = 0) -> range:
+        """Payloads that lie one after another, all of one length or of the lengths given; their numbers. Appended as above."""
+        view = self._ffi.from_buffer("char[]", payloads)
+        row = lengths_of(lengths, len(view))
+        first, done = self.next_seq, self._ffi.new("size_t *")
+        room = self._ffi.from_buffer("uint64_t[]", row)
+        status = self._lib.chronicle_writer_append_batch(
+            self._writer, type_id, flags, view, room, len(row), self._ffi.NULL, done, self._err
+        )
+        written = range(first, first + done[0])
+        self._numbers(tuple(written) if status else (), status)
+        return written
 
     def _numbers(self, written: tuple[int, ...], status: int) -> tuple[int, ...]:
         if status == 0:

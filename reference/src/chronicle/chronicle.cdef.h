@@ -52,5 +52,20 @@ uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);
 uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader);
 int chronicle_reader_close(chronicle_reader *reader, fa_error *err);
 
+void chronicle_record_gather(const chronicle_record *records, size_t count, void *to);
+
 int chronicle_scan_records(const void *map, uint64_t size, uint32_t segment, uint64_t *offset, chronicle_record *records, size_t limit,
                            size_t *count);
+
+typedef struct chronicle_speed {
+    uint64_t segment_size;
+    uint64_t count;
+    uint64_t length;
+    int cpu_near;
+    int cpu_far;
+    uint64_t deadline_ns;
+} chronicle_speed;
+
+int chronicle_speed_append_and_read(const char *path, const chronicle_speed *plan, double *append_ns, double *read_ns, fa_error *err);
+int chronicle_speed_across(const char *path, const chronicle_speed *plan, double *ns, fa_error *err);
+int chronicle_speed_wake(const char *path, const chronicle_speed *plan, double *figures, fa_error *err);

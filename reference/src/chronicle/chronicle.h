@@ -4,6 +4,7 @@
 
 #include "chronicle/chronicle_reader.h"
 #include "chronicle/chronicle_scan.h"
+#include "chronicle/chronicle_speed.h"
 #include "chronicle/chronicle_wait.h"
 #include "chronicle/chronicle_writer.h"
 

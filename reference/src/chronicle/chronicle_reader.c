@@ -162,7 +162,6 @@ static int chronicle_reader_follow_hint(chronicle_reader *reader, fa_error *err)
 
 int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, size_t limit, size_t *count, int *end, fa_error *err)
 {
-    uint32_t commit;
     *count = 0;
     *end = 0;
     if (reader->segment.map == NULL) {
@@ -174,32 +173,22 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
             return status;
         }
     }
-    while (*count < limit) {
-        const int state = chronicle_reader_at_boundary(reader)
-                              ? CHRONICLE_RECORD_ABSENT
-                              : chronicle_record_see(reader->segment.map, reader->offset, reader->segment_size, &commit);
-        if (__builtin_expect(state != CHRONICLE_RECORD_PRESENT, 0)) {
-            if (*count > 0) {
-                return 0; /* the maps of these records stay until the next call, which says what is here */
-            }
-            if (state == CHRONICLE_RECORD_BAD) {
-                return fa_fail(err, FA_CORRUPT, 0, "chronicle_reader_read", "segment %u holds no record at %llu that can be trusted",
-                               reader->segment.id, (unsigned long long)reader->offset);
-            }
-            const int moved = chronicle_reader_idle(reader, err);
-            if (moved <= 0) {
-                *end = moved == 0;
-                return moved;
-            }
-            continue;
+    for (;;) {
+        const int state =
+            chronicle_record_take(reader->segment.map, reader->segment_size, reader->segment.id, &reader->offset, records, limit, count);
+        if (state == CHRONICLE_RECORD_PRESENT || *count > 0) {
+            return 0; /* the maps of these records stay until the next call, which says what comes after them */
         }
-        const chronicle_message_header *at = chronicle_record_at(reader->segment.map, reader->offset);
-        if (at->type_id != CHRONICLE_TYPE_PAD || FA_MUTANT(chronicle_pad_surfaces)) {
-            chronicle_record_give(reader->segment.map, reader->segment.id, reader->offset, commit, &records[(*count)++]);
+        if (state == CHRONICLE_RECORD_BAD) {
+            return fa_fail(err, FA_CORRUPT, 0, "chronicle_reader_read", "segment %u holds no record at %llu that can be trusted",
+                           reader->segment.id, (unsigned long long)reader->offset);
         }
-        reader->offset += chronicle_record_span(chronicle_record_length(commit));
+        const int moved = chronicle_reader_idle(reader, err);
+        if (moved <= 0) {
+            *end = moved == 0;
+            return moved;
+        }
     }
-    return 0;
 }
 
 bool chronicle_reader_ready(const chronicle_reader *reader)

@@ -21,6 +21,37 @@ int chronicle_record_look(unsigned char *map, uint64_t offset, uint64_t size, ch
     return state;
 }
 
+int chronicle_record_take(unsigned char *map, uint64_t size, uint32_t segment, uint64_t *offset, chronicle_record *records, size_t limit,
+                          size_t *count)
+{
+    uint64_t at = *offset;
+    size_t taken = 0;
+    int state = CHRONICLE_RECORD_PRESENT;
+    while (taken < limit) {
+        uint32_t commit;
+        state = at > size || size - at < CHRONICLE_RECORD_HEADER ? CHRONICLE_RECORD_ABSENT : chronicle_record_see(map, at, size, &commit);
+        if (__builtin_expect(state != CHRONICLE_RECORD_PRESENT, 0)) {
+            break;
+        }
+        if (chronicle_record_at(map, at)->type_id != CHRONICLE_TYPE_PAD || FA_MUTANT(chronicle_pad_surfaces)) {
+            chronicle_record_give(map, segment, at, commit, &records[taken++]);
+        }
+        at += chronicle_record_span(chronicle_record_length(commit));
+    }
+    *offset = at;
+    *count = taken;
+    return state;
+}
+
+void chronicle_record_gather(const chronicle_record *records, size_t count, void *to)
+{
+    unsigned char *next = to;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(next, records[i].payload, records[i].length);
+        next += records[i].length;
+    }
+}
+
 void chronicle_record_pad_header(uint64_t offset, uint64_t size, uint64_t next_seq, chronicle_message_header *header)
 {
     const uint64_t length = size - offset - CHRONICLE_RECORD_HEADER; /* below 2^32, since a segment has at most 4 GiB */

@@ -155,6 +155,16 @@ static inline void chronicle_record_give(unsigned char *map, uint32_t segment, u
                               .flags = at->flags};
 }
 
+/*
+ * The valid records from *offset on, without padding, as many as there is room for; *offset becomes the place behind the last one.
+ * PRESENT: the room is full. ABSENT: nothing is committed there, or no header fits. BAD: what is there cannot be trusted.
+ */
+int chronicle_record_take(unsigned char *map, uint64_t size, uint32_t segment, uint64_t *offset, chronicle_record *records, size_t limit,
+                          size_t *count);
+
+/* Their payloads one after another, into memory that has room for all. */
+void chronicle_record_gather(const chronicle_record *records, size_t count, void *to);
+
 /* One committed PAD from the offset to the end of the segment; nothing where there is no room for a header. */
 void chronicle_record_pad(unsigned char *map, uint64_t offset, uint64_t size, uint64_t next_seq);
 

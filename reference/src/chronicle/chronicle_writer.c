@@ -324,7 +324,9 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
         if (__builtin_expect(status != 0, 0)) {
             break;
         }
-        seqs[*done] = writer->next_seq;
+        if (seqs != NULL) {
+            seqs[*done] = writer->next_seq;
+        }
         if (FA_MUTANT(chronicle_roll_drops) && writer->rolls != rolls) {
             writer->next_seq++;
             continue;

@@ -42,7 +42,8 @@ uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
 /* One record; *seq is its number. */
 int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, size_t length, uint64_t *seq,
                             fa_error *err);
-/* Payloads that lie one after another. The first *done are in the queue under seqs[0 .. *done), also when an error ends the batch. */
+/* Payloads that lie one after another. The first *done are in the queue under seqs[0 .. *done), also when an error ends the batch.
+ * seqs NULL: the caller counts from next_seq. */
 int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payloads, const uint64_t *lengths,
                                   size_t count, uint64_t *seqs, size_t *done, fa_error *err);
 
