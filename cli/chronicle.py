@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from fireassay.cli.output import AsJson, print_rows, print_value
+from fireassay.reference.chronicle.control import read_control
 from fireassay.reference.chronicle.log_view import Damaged, LiveSegments, LogView
 from fireassay.reference.chronicle.reader import Message, span
 from fireassay.reference.chronicle.tools import doctor as examination
-from fireassay.reference.chronicle.tools.control import read_control
 from fireassay.reference.chronicle.tools.survey import DEFAULT_TTL_S, ReaderFacts, Survey, is_queue
 from fireassay.reference.chronicle.tools.survey import survey as survey_of
 from fireassay.spec.outcomes import HarnessError

@@ -81,3 +81,5 @@ MUTANT(chronicle_archive_unverified, "CHR-30", "the archiver commits what it wro
 MUTANT(chronicle_archive_skipped, "CHR-30", "a damaged archive is passed over in silence")
 MUTANT(chronicle_snapshot_replayed, "CHR-31", "a late joiner applies the snapshot's last record once more")
 MUTANT(chronicle_snapshot_trusted, "CHR-31", "a snapshot is taken without a look at its checksum")
+MUTANT(chronicle_registration_stays, "CHR-28", "a registration that ends leaves its meta file behind")
+MUTANT(chronicle_disconnect_unseen, "CHR-29", "a subscriber is never told that its writer went")

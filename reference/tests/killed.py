@@ -25,6 +25,7 @@ from fireassay.reference import core
 from fireassay.reference.chronicle.archive.archiver import Archiver
 from fireassay.reference.chronicle.archive.snapshots import Periodic, Snapshots
 from fireassay.reference.chronicle.archive.tap import Tap
+from fireassay.reference.chronicle.bus.registration import Registration
 from fireassay.reference.chronicle.reader import Message, Reader
 
 __all__ = ["SCENARIOS", "Death", "Victims", "folded", "victims"]
@@ -63,7 +64,14 @@ def folded(state: bytes, message: Message) -> bytes:
     return hashlib.sha256(state + message.seq.to_bytes(8, "little") + message.payload).digest()
 
 
-SCENARIOS = {"tap": tap, "archiver": archiver, "snapshots": snapshots}
+def registration(where: Path) -> None:
+    """A reader that comes, gives signs of life and leaves."""
+    with Registration(where / "queue", "router", interval_s=0) as port:
+        for _ in range(3):
+            port.beat()
+
+
+SCENARIOS = {"registration": registration, "tap": tap, "archiver": archiver, "snapshots": snapshots}
 
 
 @dataclass(frozen=True)

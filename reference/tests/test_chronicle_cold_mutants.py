@@ -20,7 +20,9 @@ from fireassay.reference.chronicle.bus.feeds import MissingFeed, require_feeds
 from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import Lease, clear_ready, lease_of, mark_ready, ready_of
 from fireassay.reference.chronicle.bus.names import BadName
+from fireassay.reference.chronicle.bus.registration import Registration
 from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
+from fireassay.reference.chronicle.bus.subscriber_discovery import Connected, Disconnected, Reason, SubscriberDiscovery
 from fireassay.reference.chronicle.log_view import Damaged, LiveSegments, LogView
 from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import examine
@@ -210,6 +212,23 @@ def a_damaged_snapshot_is_not_taken(where: Path) -> str:
         return OK if not restored else "its state was restored"
 
 
+def a_registration_leaves_nothing_behind(where: Path) -> str:
+    Writer(where / "q", 1024, heartbeat_s=0).close()
+    with Registration(where / "q", "r") as registration:
+        pass
+    return OK if not registration.meta_path.exists() else "its meta file is still there"
+
+
+def a_subscriber_is_told_that_its_writer_went(where: Path) -> str:
+    with Writer(where / "q", 1024, heartbeat_s=0):
+        mark_ready(where / "q")
+        discovery = SubscriberDiscovery(where / "q", "s", ttl_s=1e6)
+        (event,) = discovery.poll()
+    if isinstance(event, Connected):
+        event.reader.close()
+    return OK if discovery.poll() == [Disconnected(Reason.LOCK_LOST)] else "it was not told"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -226,6 +245,8 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_archive_skipped": a_damaged_archive_is_told,
     "chronicle_snapshot_replayed": a_late_joiner_counts_each_record_once,
     "chronicle_snapshot_trusted": a_damaged_snapshot_is_not_taken,
+    "chronicle_registration_stays": a_registration_leaves_nothing_behind,
+    "chronicle_disconnect_unseen": a_subscriber_is_told_that_its_writer_went,
     "chronicle_lag_absolute": inspect_tells_the_lag,
     "chronicle_doctor_blind": the_doctor_finds_damage,
 }

@@ -13,9 +13,9 @@ import pytest
 
 from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import READY, Lease, mark_ready
+from fireassay.reference.chronicle.holder import HolderState, holder_of
 from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import Finding, examine, queues_below
-from fireassay.reference.chronicle.tools.holder import HolderState, holder_of
 from fireassay.reference.chronicle.tools.survey import survey
 from fireassay.reference.chronicle.writer import Writer
 from fireassay.spec import layouts

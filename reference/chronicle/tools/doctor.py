@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fireassay.reference.chronicle.bus.markers import LEASE, READY, lease_of, ready_of
+from fireassay.reference.chronicle.holder import HolderState
 from fireassay.reference.chronicle.segments import Extent, Stop, map_segment, name_of
-from fireassay.reference.chronicle.tools.holder import HolderState
 from fireassay.reference.chronicle.tools.survey import DEFAULT_TTL_S, Problem, Survey, is_queue, survey
 from fireassay.reference.files import read_small
 from fireassay.reference.mutants import is_selected

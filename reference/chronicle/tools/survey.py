@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fireassay.reference.chronicle.control import CONTROL, Control, read_control
+from fireassay.reference.chronicle.holder import LOCK, Holder, HolderState, holder_of, start_ticks
 from fireassay.reference.chronicle.reader import HEADER
 from fireassay.reference.chronicle.segments import MAX_SEGMENT_SIZE, SegmentView, Stop, map_segment, name_of, segment_ids
-from fireassay.reference.chronicle.tools.control import CONTROL, Control, read_control
-from fireassay.reference.chronicle.tools.holder import LOCK, Holder, HolderState, holder_of, start_ticks
 from fireassay.reference.files import read_small
 from fireassay.reference.mutants import is_selected
 from fireassay.spec.layouts import LayoutError
