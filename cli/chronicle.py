@@ -1,10 +1,11 @@
-"""`fireassay chronicle`: look into a queue of chronicle, follow it, examine it. Nothing here registers a reader or changes a byte."""
+"""`fireassay chronicle`: look into a queue, follow it, examine it, measure. No reader is registered and no byte of a queue changed."""
 
 import dataclasses
 import json
+import statistics
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -12,10 +13,14 @@ from typing import Annotated
 import typer
 
 from fireassay.cli.output import AsJson, print_rows, print_value
+from fireassay.cli.progress import stages
+from fireassay.perf.floors import Interleaved, Setting
 from fireassay.reference.chronicle.control import read_control
 from fireassay.reference.chronicle.log_view import Damaged, LiveSegments, LogView
 from fireassay.reference.chronicle.reader import Message, span
+from fireassay.reference.chronicle.speed import speeds
 from fireassay.reference.chronicle.tools import doctor as examination
+from fireassay.reference.chronicle.tools.bench import flushes
 from fireassay.reference.chronicle.tools.survey import DEFAULT_TTL_S, ReaderFacts, Survey, is_queue
 from fireassay.reference.chronicle.tools.survey import survey as survey_of
 from fireassay.spec.outcomes import HarnessError
@@ -27,8 +32,10 @@ _SHOWN = 20  # segments; --json gives all
 _LINE = 16
 _BATCH = 256
 _PAUSE_S = 0.02
+_FLUSHES = 50
+_FLOORS = {"across": ("spsc",), "wake": ("futex",), "append and flush": ("fdatasync",)}
 
-chronicle = typer.Typer(help="Look into queues of chronicle, without registering a reader or changing a byte.", no_args_is_help=True)
+chronicle = typer.Typer(help="Operate queues of chronicle: no reader is registered, and no byte changed.", no_args_is_help=True)
 
 Queue = Annotated[Path, typer.Argument(help="The queue's own directory.")]
 Ttl = Annotated[float, typer.Option("--ttl", help="Seconds after which a heartbeat is old.", min=0.0)]
@@ -148,6 +155,44 @@ def tail(
             pass  # how one stops following
     if wrong:
         raise typer.Exit(EXIT_WRONG)
+
+
+@chronicle.command("bench")
+def bench(
+    path: Annotated[Path, typer.Argument(help="A directory on the file system in question; it is left as it was.")] = Path(),
+    records: Annotated[int, typer.Option("--records", help="How many a round writes and reads.", min=1000)] = 200_000,
+    length: Annotated[int, typer.Option("--bytes", help="Length of each payload.", min=1, max=4096)] = 64,
+    rounds: Annotated[int, typer.Option("--rounds", help="Each between two measurements of the floors.", min=1)] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Measure append and read, alone and across processes, a sleeper's wake and a flush, beside what this machine does at best.
+
+    [bold]Examples[/]: fireassay chronicle bench /var/lib/bus · fireassay chronicle bench /dev/shm --bytes 232 --json
+    """
+    if not path.is_dir():
+        raise HarnessError(f"{path} is no directory")
+    subjects: dict[str, Callable[[], float]] = dict(speeds(path, length, records))
+    subjects["append and flush"] = lambda: statistics.median(flushes(path, _FLUSHES, length))
+    rows = []
+    with stages() as progress:
+        progress.stage("chronicle, and the floors around it", len(subjects))
+        for name, measured in subjects.items():
+            measured()  # the first round pays for memory that this machine has not used yet
+            floors = list(_FLOORS.get(name, ("clock", "memcpy-64")))
+            found = Interleaved(floors, measured, rounds, Setting(effort=0.05, directory=path)).run()
+            middle = statistics.median(found.subject_ns)
+            beside = {floor: found.ratio(floor).median for floor in floors}
+            rows.append(
+                {
+                    "what": name,
+                    "ns p50": round(middle, 1),
+                    "ns best": round(min(found.subject_ns), 1),
+                    "a second": round(1e9 / middle),
+                    "times its floor": beside if as_json else " · ".join(f"{floor} {times:.1f}" for floor, times in beside.items()),
+                }
+            )
+            progress.step()
+    print_rows(rows, as_json=as_json, title=f"{path}: {records:,} records of {length} bytes, {rounds} rounds")
 
 
 def _records(log: LogView, follow: bool) -> Iterator[Message | Damaged]:

@@ -106,6 +106,17 @@ def test_doctor_looks_below_a_root_and_fails_when_something_is_wrong(tmp_path: P
     assert json.loads(call("inspect", tmp_path / "b", "--json").stdout)["problems"][0]["file"] == "control.meta"
 
 
+def test_bench_gives_figures_beside_the_floors_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    done = call("bench", tmp_path, "--records", 2000, "--rounds", 1, "--json")
+    rows = {row["what"]: row for row in json.loads(done.stdout)}
+    assert {"append", "read", "across", "wake", "append and flush"} <= set(rows)
+    assert all(row["ns p50"] > 0 and row["a second"] > 0 for row in rows.values())
+    assert list(rows["wake"]["times its floor"]) == ["futex"]
+    assert rows["append"]["times its floor"]["clock"] > 0
+    assert list(tmp_path.iterdir()) == []
+    assert call("bench", tmp_path / "none").exit_code != 0
+
+
 @pytest.mark.parametrize("arguments", [("inspect", "here"), ("tail", "here"), ("doctor", "here"), ("tail", "cut")])
 def test_what_is_no_queue_is_one_sentence(tmp_path: Path, arguments: tuple[str, str]) -> None:
     (tmp_path / "here").mkdir()
