@@ -83,3 +83,5 @@ MUTANT(chronicle_snapshot_replayed, "CHR-31", "a late joiner applies the snapsho
 MUTANT(chronicle_snapshot_trusted, "CHR-31", "a snapshot is taken without a look at its checksum")
 MUTANT(chronicle_registration_stays, "CHR-28", "a registration that ends leaves its meta file behind")
 MUTANT(chronicle_disconnect_unseen, "CHR-29", "a subscriber is never told that its writer went")
+MUTANT(chronicle_book_zero_kept, "CHR-32", "a level that went to quantity 0 stays in the book")
+MUTANT(chronicle_merge_in_turn, "CHR-32", "streams are replayed one after the other instead of by ingest time")

@@ -24,7 +24,10 @@ from fireassay.reference.chronicle.bus.registration import Registration
 from fireassay.reference.chronicle.bus.router_discovery import Added, RouterDiscovery
 from fireassay.reference.chronicle.bus.subscriber_discovery import Connected, Disconnected, Reason, SubscriberDiscovery
 from fireassay.reference.chronicle.log_view import Damaged, LiveSegments, LogView
-from fireassay.reference.chronicle.reader import Reader
+from fireassay.reference.chronicle.protocol.book_event import BookEvent, EventType, Level, Side
+from fireassay.reference.chronicle.reader import Message, Reader
+from fireassay.reference.chronicle.stream.aligned import aligned
+from fireassay.reference.chronicle.stream.book_table import Book
 from fireassay.reference.chronicle.tools.doctor import examine
 from fireassay.reference.chronicle.tools.survey import survey
 from fireassay.reference.chronicle.writer import Writer
@@ -229,6 +232,20 @@ def a_subscriber_is_told_that_its_writer_went(where: Path) -> str:
     return OK if discovery.poll() == [Disconnected(Reason.LOCK_LOST)] else "it was not told"
 
 
+def a_level_without_quantity_is_gone(where: Path) -> str:
+    book = Book()
+    for seq, quantity in enumerate((5, 0)):
+        kind = EventType.DELTA if seq else EventType.SNAPSHOT
+        book.apply(BookEvent(event_type=kind, ingest_ts_ns=0, book_seq=seq, instrument_id=1, levels=(Level(Side.BID, 7, quantity),)))
+    return OK if book.best(Side.BID) is None else "an empty level is the best"
+
+
+def streams_are_merged_by_time(where: Path) -> str:
+    streams = [[Message(0, time_ns, 0, 0, b"", (0, 0)) for time_ns in row] for row in ((1, 4), (2, 3))]
+    times = [item.time_ns for item in aligned(streams)]
+    return OK if times == [1, 2, 3, 4] else f"replayed in the order {times}"
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_path_unchecked": a_strategy_stays_below_the_root,
     "chronicle_ready_early": ready_is_whole_when_it_is_seen,
@@ -247,6 +264,8 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_snapshot_trusted": a_damaged_snapshot_is_not_taken,
     "chronicle_registration_stays": a_registration_leaves_nothing_behind,
     "chronicle_disconnect_unseen": a_subscriber_is_told_that_its_writer_went,
+    "chronicle_book_zero_kept": a_level_without_quantity_is_gone,
+    "chronicle_merge_in_turn": streams_are_merged_by_time,
     "chronicle_lag_absolute": inspect_tells_the_lag,
     "chronicle_doctor_blind": the_doctor_finds_damage,
 }
