@@ -5,7 +5,6 @@ and touches no test that is not a file of fireassay.conformance.cases.
 """
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from fireassay.spec.ports import Target
 
 __all__ = [
-    "APART_DEADLINE_S",
     "CASES",
     "CASE_CLAUSES",
     "DEFAULT_TARGET",
@@ -36,10 +34,8 @@ __all__ = [
 
 CASES = Path(__file__).resolve().parent / "cases"
 CASE_CLAUSES = pytest.StashKey[dict[str, tuple[str, ...]]]()  # case id → clause ids, without canaries
-APART_DEADLINE_S = 8.0
 DEFAULT_TARGET = "chronicle"
 _RAN = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
-_SERVE = "fireassay.conformance.driver.serve"
 _GAPS = pytest.StashKey[tuple[str, ...]]()
 _results: Path | None = None  # of the session in this process: reports come without their config
 
@@ -169,16 +165,10 @@ def target(request: pytest.FixtureRequest, target_spec: str, place: Path) -> "It
 @pytest.fixture
 def apart(target: "Target", target_spec: str, place: Path) -> "Iterator[DriverTarget]":
     """The same target on the same place, each of its ports in a process of its own, which may be killed and cannot hang the case."""
-    from fireassay.conformance.driver.client import DriverTarget
+    from fireassay.conformance.driver.apart import apart_from
 
-    if isinstance(target, DriverTarget):
-        yield target
-        return
-    made = DriverTarget([sys.executable, "-m", _SERVE, target_spec], place, APART_DEADLINE_S)
-    try:
+    with apart_from(target, target_spec, place) as made:
         yield made
-    finally:
-        made.close()
 
 
 def _not_applicable(clauses: tuple[str, ...], target: "Target") -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fireassay.conformance.cases.chronicle import queue
-from fireassay.conformance.targets import load
+from fireassay.conformance.cases.through import loaded
 from fireassay.conformance.trials import Load, Setting, TrialResult, judge_trials, kill_idle, kill_random, steady
 from fireassay.conformance.trials.actors import VARIABLES
 from fireassay.spec.checks import CHECKS, CheckResult
@@ -32,16 +32,13 @@ Judged = Mapping[str, Sequence[tuple[TrialResult, CheckResult]]]  # clause → w
 @pytest.fixture(scope="session")
 def judged(target_spec: str, tmp_path_factory: pytest.TempPathFactory) -> Judged:
     root = tmp_path_factory.mktemp("trials")
-    target = load(target_spec, root / "looked-at")
-    largest = target.promises.bounds.max_payload
-    made = [steady(_setting(target, target_spec, root, "steady"), reopens=REOPENS, load=Load(), max_payload=largest)]
-    if not made[0].incidents:  # nobody is killed who does not get through a day without faults
-        made.append(kill_random(_setting(target, target_spec, root, "killed"), kills=KILLS))
-        made.append(kill_idle(_setting(target, target_spec, root, "killed idle"), kills=KILLS))
-    said = judge_trials(root / "recordings", target.promises, DEADLINE_S)
-    close = getattr(target, "close", None)
-    if close is not None:
-        close()
+    with loaded(target_spec, root / "looked-at") as target:
+        largest, promises = target.promises.bounds.max_payload, target.promises
+        made = [steady(_setting(target, target_spec, root, "steady"), reopens=REOPENS, load=Load(), max_payload=largest)]
+        if not made[0].incidents:  # nobody is killed who does not get through a day without faults
+            made.append(kill_random(_setting(target, target_spec, root, "killed"), kills=KILLS))
+            made.append(kill_idle(_setting(target, target_spec, root, "killed idle"), kills=KILLS))
+    said = judge_trials(root / "recordings", promises, DEADLINE_S)
     return {clause: [(trial, result) for trial in made for result in said[trial.trial] if result.clause == clause] for clause in CHECKS}
 
 

@@ -50,10 +50,22 @@ def run_cases(
             target,
             f"--case-results={results}",
         ]
-        command += ["-p", "no:cacheprovider", "-q", "--color=no", f"--basetemp={Path(scratch) / 'places'}", "-c", str(settings), *select]
+        command += [
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:benchmark",
+            "-q",
+            "--color=no",
+            f"--basetemp={Path(scratch) / 'places'}",
+            "-c",
+            str(settings),
+            *select,
+        ]
+        home = {"HYPOTHESIS_STORAGE_DIRECTORY": str(Path(scratch) / "hypothesis")}  # nothing is left where the caller stands
         with log.open("wb") as output:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **(environment or {})},
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env={**os.environ, **home, **(environment or {})},
                 start_new_session=True,
             )  # fmt: skip
             try:

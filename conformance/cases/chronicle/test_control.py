@@ -2,6 +2,7 @@
 
 import random
 import struct
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.ports import Target
 
 CREATIONS = 4
+ENOUGH = 25  # segments, for who watches
+WITHIN_S = 4.0
 KILLS = 4
 SEED = 8
 LARGE, LITTLE = b"L" * 700, b"l" * 200  # in segments of 1,024 bytes no two of these lie together, one after the other
@@ -110,19 +113,19 @@ def test_a_block_that_is_not_ready_is_not_worked_with(apart: DriverTarget, place
 @pytest.mark.clause("CHR-09")
 def test_segment_and_offset_change_as_one(target: Target, place: Path) -> None:
     """Large and little records in turn, each in a segment of its own: an offset tells to which segment it belongs."""
-    here, rolls = queue.made(place / "q", 1024), 60
+    here, written, until = queue.made(place / "q", 1024), 0, time.monotonic() + WITHIN_S
     with target.open_writer("q") as writer:
         first = here.control()["current_segment"]
-        sent = [(LARGE, LITTLE)[number % 2] for number in range(rolls)]
         never = (AFTER_LITTLE, AFTER_LARGE) if first % 2 == 0 else (AFTER_LARGE, AFTER_LITTLE)
-        with watching(pairs, here.path, never) as watch:
-            for payload in sent:
-                appended(writer, [payload])
+        with watching(pairs, here.path, never, ENOUGH) as watch:
+            while not watch.done and time.monotonic() < until:
+                appended(writer, [(LARGE, LITTLE)[written % 2]])
+                written += 1
             sight = watch.stop()
-        last = here.control()
-    assert last["current_segment"] == first + rolls - 1, f"{rolls} records led from segment {first} to {last['current_segment']}"
+        last = here.control()["current_segment"]
+    assert last == first + written - 1, f"{written} records, each with a segment of its own, led from segment {first} to {last}"
     assert not sight.faults, sight.faults[0]
-    assert sight.seen > 1, f"the watcher saw {sight.seen} segments, and the case shows nothing"
+    assert sight.seen > 1, f"in {written} rolls the watcher saw {sight.seen} segments, and the case shows nothing"
 
 
 @pytest.mark.clause("CHR-09")

@@ -48,6 +48,11 @@ class Watch:
         except EOFError:
             raise HarnessError("the process that watches died") from None
 
+    @property
+    def done(self) -> bool:
+        """It has seen all that it wants, and stopped by itself."""
+        return bool(self._line.poll())
+
     def stop(self) -> Sight:
         """What it saw. That it saw anything is for the case to demand."""
         with suppress(BrokenPipeError):  # it has seen everything, and left
@@ -174,11 +179,11 @@ def firsts(stop: Stop, paths: Sequence[Path]) -> Sight:
     return Sight(seen, tuple(faults))
 
 
-def pairs(stop: Stop, path: Path, never: Sequence[int]) -> Sight:
-    """Read under the seqlock, an even segment never goes with the offset never[0], nor an odd one with never[1]."""
+def pairs(stop: Stop, path: Path, never: Sequence[int], enough: int) -> Sight:
+    """Read under the seqlock, an even segment never goes with the offset never[0], nor an odd one with never[1]. Segments are counted."""
     view = _mapped(Queue(path).control_path)
-    words, faults, stable = view.cast("I"), list[str](), set[tuple[int, int]]()
-    while not faults:
+    words, faults, seen = view.cast("I"), list[str](), set[int]()
+    while not faults and len(seen) < enough:
         for _ in range(200):
             before = words[128 // 4]
             _ordered()
@@ -186,14 +191,14 @@ def pairs(stop: Stop, path: Path, never: Sequence[int]) -> Sight:
             _ordered()
             if before % 2 or words[128 // 4] != before:
                 continue
-            stable.add((segment, offset))
+            seen.add(segment)
             if offset == never[segment % 2]:
                 faults.append(f"control.meta gave segment {segment} with write_offset {offset}, which belongs to a segment beside it, "
                               f"while segment_gen stood at {before}")  # fmt: skip
                 break
         if stop():
             break
-    return Sight(len({segment for segment, _ in stable}), tuple(faults))
+    return Sight(len(seen), tuple(faults))
 
 
 def rolls(stop: Stop, path: Path, first: int) -> Sight:
