@@ -50,6 +50,11 @@ class Bench:
             mounts=mounts,
         )
 
+    def discard(self, setting: Setting | None) -> None:
+        """Of a trial that broke off no recording is kept: half of a history shows nothing."""
+        for path in self.recordings.glob(f"{setting.trial}-*") if setting is not None else ():
+            path.unlink()
+
 
 def keep(run: RunDirectory, result: TrialResult) -> None:
     """What a trial leaves beside its recordings, among what the run writes down when it ends."""

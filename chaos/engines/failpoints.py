@@ -11,17 +11,16 @@ from itertools import groupby
 
 from fireassay.chaos.bench import Bench
 from fireassay.chaos.engines.counting import Counts, Life, count_lives
-from fireassay.chaos.engines.engine import Engine
+from fireassay.chaos.engines.engine import FUTILE, Engine, not_run
 from fireassay.chaos.engines.strikes import PATHS_PER_TRIAL, Path, Strike, strike
 from fireassay.conformance.targets import failpoints
-from fireassay.conformance.trials import NotRun, TrialResult
+from fireassay.conformance.trials import TrialResult
 from fireassay.spec.outcomes import EnvironmentUnfit
 
 __all__ = ["KILL_FAILPOINTS", "hits_to_kill", "plan"]
 
 _DEEPEST = 3  # deaths on one path
 _EVERYWHERE = 4  # amount from which on also a middle hit is killed, and every failpoint in a recovery, too
-_FUTILE = 2  # trials that did not come to their end, after which a target is given up
 
 
 def hits_to_kill(passed: int, amount: int) -> tuple[int, ...]:
@@ -67,7 +66,7 @@ def _strike_all(bench: Bench, paths: list[Path], counts: Counts, *, everywhere: 
     while paths:
         passed: dict[Path, frozenset[str]] = {}
         for some in _portions(paths):
-            if futile >= _FUTILE:
+            if futile >= FUTILE:
                 yield _not_run(bench, f"the target did not come back, and no process was killed at {_names(some)}")
                 continue
             struck = strike(bench, some)
@@ -100,9 +99,7 @@ def _names(paths: Sequence[Path]) -> str:
 
 
 def _not_run(bench: Bench, reason: str) -> TrialResult:
-    return TrialResult(
-        trial="", scenario="kill-failpoints", seed=bench.seed, repeat=bench.repeat, not_run=(NotRun("failpoint", reason),), ran=False
-    )
+    return not_run(bench, "kill-failpoints", "failpoint", reason)
 
 
 KILL_FAILPOINTS = Engine(

@@ -1,6 +1,5 @@
 """Kills at drawn instants and at failpoints, really made: they fire, a sound target outlives them, a broken one is convicted."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,16 +10,11 @@ from fireassay.chaos.engines.counting import Counts, Life, count_lives
 from fireassay.chaos.engines.failpoints import hits_to_kill, plan
 from fireassay.chaos.engines.strikes import Path as Deaths
 from fireassay.chaos.engines.strikes import Strike, strike
-from fireassay.chaos.tests.benches import bench, faulty, fired, mutant, verdict_of
+from fireassay.chaos.tests.benches import all_end, at_work, bench, descendants, faulty, fired, mutant, until, verdict_of
 from fireassay.conformance.targets import failpoints
 from fireassay.conformance.trials.children import stop_server
 
 RANDOM, FAILPOINTS = ENGINES["kill-random"], ENGINES["kill-failpoints"]
-
-
-def children() -> list[str]:
-    me = os.getpid()
-    return Path(f"/proc/{me}/task/{me}/children").read_text().split()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -118,6 +112,16 @@ def test_a_place_that_its_victim_never_reached_has_not_fired(tmp_path: Path) -> 
         ("chronicle_segment_discard", True, False, "its life ended after 0 hits")
     ]
     assert verdict_of(one) == [], "what did not happen convicts nobody"
+
+
+@pytest.mark.parametrize(("fault", "who"), [("hang-write", "produce"), ("hang-read", "read")])
+def test_an_examination_killed_in_the_middle_leaves_no_process_not_even_one_that_hangs(tmp_path: Path, fault: str, who: str) -> None:
+    with at_work(tmp_path, "kill-random", faulty(fault)) as child:
+        until(lambda: bool([*tmp_path.glob(f"recordings/*-{who}-*")]), "who will hang")
+        left = descendants(child.pid)
+        child.kill()
+    assert len(left) >= 2, "a fork server and who was forked"
+    all_end(left)
 
 
 @pytest.mark.parametrize("target", ["plainlog", "driver:./no-such-program"])

@@ -21,6 +21,8 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import multiprocess.forkserver
+
 from fireassay.conformance.recorder.recorder import Recorder
 from fireassay.conformance.recorder.recording import Actor, Role
 from fireassay.conformance.targets import load, pid_of
@@ -70,6 +72,11 @@ class _BrokenError(Exception):
 
 def _die_with_parent() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # The server ends with the last holder of this pipe. Only the coordinator must hold it: who is stopped or hangs would live for ever.
+    server = multiprocess.forkserver._forkserver
+    if server._forkserver_alive_fd is not None:
+        os.close(server._forkserver_alive_fd)
+        server._forkserver_alive_fd = None
     if os.getppid() == 1:
         os._exit(0)
 

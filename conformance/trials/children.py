@@ -73,8 +73,11 @@ class Child:
     def target_died(self) -> bool:
         """Of a dead child: the target's own process ended by a signal."""
         if self._handle >= 0:
-            return self._killed and bool(select.select([self._handle], [], [], 0)[0])
+            return self._killed and self.target_gone()
         return (self.exitcode or 0) < 0
+
+    def target_gone(self) -> bool:
+        return self._handle < 0 or bool(select.select([self._handle], [], [], 0)[0])
 
     def tell(self, word: str) -> None:
         with suppress(OSError):
@@ -90,8 +93,11 @@ class Child:
                 os.kill(self.pid, signal.SIGKILL)
 
     def halt(self) -> None:
-        """It and the target's own process stand still from now on; `halted` says when they do."""
-        self._signal_wholly(signal.SIGSTOP)
+        """It and the target's own process stand still from now on; `halted` says when they do.
+
+        One that has not begun is killed: stopped now it would still hold what keeps the server alive, and outlive everybody.
+        """
+        self._signal_wholly(signal.SIGSTOP if "target" in self.words else signal.SIGKILL)
 
     def halted(self) -> bool:
         return all(_state(pid) in "TtZX" for pid in {self.pid, self.target_pid})
@@ -103,7 +109,7 @@ class Child:
     def _signal_wholly(self, number: int) -> None:
         """A driver leads a session of its own: whatever it started is in its group."""
         with suppress(ProcessLookupError):
-            if self._handle >= 0 and not select.select([self._handle], [], [], 0)[0]:
+            if not self.target_gone():
                 os.killpg(self.target_pid, number)
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)

@@ -22,7 +22,7 @@ def kill_random(setting: Setting, *, kills: int, repeat: str = "") -> TrialResul
     with Trial(setting, "kill-random", repeat) as trial:
         readers: list[Child] = []
         for left in range(kills, 0, -1):
-            idle = left % _IDLE_IN == 2
+            idle = (kills - left) % _IDLE_IN == 1
             writer = trial.produce(load=_IDLE_LOAD if idle else _LOAD)
             if not trial.wait_for_word(writer, "idle" if idle else "opened"):
                 trial.forgo("kill", "random", times=left)

@@ -303,11 +303,14 @@ class Trial:
         for child in victims:
             child.kill_wholly()
         for child in victims:
-            self._wait(lambda child=child: not child.alive, 10.0, [child])  # type: ignore[misc]
+            self._wait(lambda child=child: not child.alive and child.target_gone(), 10.0, [child])  # type: ignore[misc]
             self._bury(child)
         self._down = dict.fromkeys(self._streams, self.crashes)
         nothing_lost = supply.restore()
-        return self.end_fault(fault, fired=not nothing_lost, reason=nothing_lost)
+        done = self.end_fault(fault, fired=not nothing_lost, reason=nothing_lost)
+        if done.fired:
+            self.event(Op.FAULT_END, seq=fault.id, digest=FaultKind.POWER)  # power is back: who dies from now on dies of something else
+        return done
 
     def forgo(self, kind: FaultKindName, where: str, nth: int | None = None, *, times: int = 1) -> None:
         """Planned, and never begun, since the target did not come back."""
