@@ -6,8 +6,9 @@ file and the field; lengths are checked before memory is mapped. A row's value m
 
 import os
 import re
+import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
@@ -41,6 +42,8 @@ PREAMBLE = struct.Struct("<8sIIII QQQQ 16s QQQ II QQ II")
 ENTRY = struct.Struct("<I B 3x IIII Q 32s")
 SUFFIX = re.compile(r"\.(\d{3})\.farec$")
 TRIES = 1000
+CAPACITY_MAX = 1 << 34
+AT_ONCE = 1 << 20  # rows looked at together: memory follows this, not the capacity that a file claims
 
 ROW_DTYPE = np.dtype(
     [
@@ -216,8 +219,11 @@ def _parts(prefix: Path) -> list[Path]:
 
 def _read_header(path: Path) -> Header:
     try:
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:  # a pipe must not hold us
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise RecordingError(f"{path}: not a recording (no regular file)")
+            size = found.st_size
             data = file.read(HEADER_SIZE)
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None
@@ -234,6 +240,8 @@ def _read_header(path: Path) -> Header:
         raise RecordingError(f"{path}: version {version}, can read {VERSION}")
     if (header_size, row_size) != (HEADER_SIZE, ROW_SIZE):
         raise RecordingError(f"{path}: header of {header_size} and rows of {row_size} bytes, not {HEADER_SIZE} and {ROW_SIZE}")
+    if capacity > CAPACITY_MAX:
+        raise RecordingError(f"{path}: capacity of {capacity} rows, at most {CAPACITY_MAX}")
     expected = HEADER_SIZE + capacity * ROW_SIZE
     if capacity == 0 or size != expected:
         word = "truncated" if size < expected else "wrong length"
@@ -271,18 +279,25 @@ def _read_rows(path: Path, header: Header) -> npt.NDArray[np.void]:
     """The rows up to the first unwritten one, mapped; every one of them has a known op and phase."""
     mapped = np.memmap(path, dtype=ROW_DTYPE, mode="r", offset=HEADER_SIZE, shape=(header.capacity,))
     for _ in range(TRIES):
-        phases = np.array(mapped["phase"])
-        written = int(np.argmin(phases != 0)) if not phases.all() else len(phases)
-        if not phases[written + 1 :].any():
+        written = _first(mapped, 0, lambda rows: rows["phase"] == 0)
+        later = _first(mapped, written + 1, lambda rows: rows["phase"] != 0)
+        if later == header.capacity or written == header.capacity:
             break
-        if mapped["phase"][written] == 0:  # else a living writer went past while we copied: look again
-            later = written + 1 + int(np.argmax(phases[written + 1 :] != 0))
+        if mapped["phase"][written] == 0:  # else a living writer went past while we looked: look again
             raise RecordingError(f"{path}: damaged: row {written} is unwritten, row {later} is not")
     else:
         raise RecordingError(f"{path}: its writer is too fast to be read now")
-    rows = mapped[:written]
-    bad = (phases[:written] > max(Phase)) | ~np.isin(rows["op"], [int(op) for op in Op])
-    if bad.any():
-        row = int(np.argmax(bad))
+    rows, ops = mapped[:written], [int(op) for op in Op]
+    row = _first(rows, 0, lambda some: (some["phase"] > max(Phase)) | ~np.isin(some["op"], ops))
+    if row < written:
         raise RecordingError(f"{path}: damaged: row {row} has op {rows['op'][row]}, phase {rows['phase'][row]}")
     return rows
+
+
+def _first(rows: npt.NDArray[np.void], begin: int, holds: Callable[[npt.NDArray[np.void]], npt.NDArray[np.bool_]]) -> int:
+    """The first row from `begin` on for which it holds, or their number."""
+    for at in range(begin, len(rows), AT_ONCE):
+        found = holds(rows[at : at + AT_ONCE])
+        if found.any():
+            return at + int(np.argmax(found))
+    return len(rows)

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from fireassay.conformance.recorder.inspect import COLUMNS, lines, select, summary
 from fireassay.conformance.recorder.recorder import Actor, Recorder, Role
-from fireassay.conformance.recorder.recording import RecordingError, open_recording
+from fireassay.conformance.recorder.recording import AT_ONCE, RecordingError, open_recording
 from fireassay.spec.history.ops import Flag, Op, Phase
 
 CAPACITY = 16
@@ -53,6 +54,11 @@ def become_directory(prefix: Path) -> None:
     part(prefix, 0).mkdir()
 
 
+def become_pipe(prefix: Path) -> None:
+    part(prefix, 0).unlink()
+    os.mkfifo(part(prefix, 0))
+
+
 DAMAGES: list[tuple[str, Callable[[Path], object], str]] = [
     ("empty", write(b""), "empty"),
     ("foreign", write(b"PK\3\4" * 3000), "not a recording"),
@@ -66,7 +72,8 @@ DAMAGES: list[tuple[str, Callable[[Path], object], str]] = [
     ("version", patch(8, "<I", 2), "version 2, can read 1"),
     ("header size", patch(12, "<I", 8192), "header of 8192"),
     ("row size", patch(16, "<I", 32), "rows of 32"),
-    ("huge capacity", patch(24, "<Q", 1 << 62), "truncated"),
+    ("huge capacity", patch(24, "<Q", 1 << 62), "capacity of 4611686018427387904 rows, at most 17179869184"),
+    ("large capacity", patch(24, "<Q", 1 << 30), "truncated"),
     ("no capacity", patch(24, "<Q", 0), "wrong length"),
     ("actor table", patch(100, "<I", 63), "actor table of 63"),
     ("role", patch(128 + 4, "<B", 99), "actor 1: 99 is not a valid Role"),
@@ -83,6 +90,7 @@ DAMAGES: list[tuple[str, Callable[[Path], object], str]] = [
     ("middle part gone", lambda prefix: part(prefix, 1).unlink(), "part 001 is missing"),
     ("first part gone", lambda prefix: part(prefix, 0).unlink(), "part 000 is missing"),
     ("directory", become_directory, "Is a directory"),
+    ("pipe", become_pipe, "no regular file"),
 ]
 
 
@@ -120,6 +128,21 @@ def test_a_torn_last_row_is_ignored(made: Path) -> None:
 def test_any_part_opens_the_whole_recording(made: Path) -> None:
     for path in (made, part(made, 0), part(made, 2)):
         assert open_recording(path).rows["seq"].tolist() == list(range(36))
+
+
+def test_a_capacity_of_holes_costs_no_memory(made: Path) -> None:
+    capacity = 1 << 24
+    for number in (1, 2):
+        part(made, number).unlink()
+    patch(24, "<Q", capacity)(made)
+    patch(120, "<I", 0)(made)
+    cut(4096 + 64 * capacity)(made)
+    tracemalloc.start()
+    try:
+        assert len(open_recording(made)) == CAPACITY
+        assert tracemalloc.get_traced_memory()[1] < 4 * AT_ONCE
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_living_recording_can_be_read(tmp_path: Path) -> None:
