@@ -3,31 +3,18 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 
 from fireassay.chaos.bench import Bench
+from fireassay.chaos.engines.lives import Life, lead
 from fireassay.conformance.targets import control_file
-from fireassay.conformance.trials import Load, Setting, Trial, TrialResult
+from fireassay.conformance.trials import Setting, Trial, TrialResult
+from fireassay.conformance.trials.children import Child
 from fireassay.spec.ports import FailpointAction, FailpointControl
 
-__all__ = ["COUNTER", "LOAD", "VICTIM", "Counts", "Life", "carrying", "count_lives", "planted"]
+__all__ = ["COUNTER", "VICTIM", "Counts", "carrying", "count_lives", "planted"]
 
 COUNTER, VICTIM = "counter", "victim"
-LOAD = Load(batches=40, sync_every=8, linger=False)
-
-
-class Life(Enum):
-    """In the order of preference: a death in the first life that passes a failpoint is the one that is planned."""
-
-    REOPENED = "a writer takes up a stream"
-    FRESH = "a writer makes a stream"
-    NEW_READER = "a reader comes for the first time"
-    OLD_READER = "a reader comes again"
-
-    @property
-    def reads(self) -> bool:
-        return self in (Life.NEW_READER, Life.OLD_READER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +57,18 @@ def _file(setting: Setting, who: str) -> Path:
 
 
 def count_lives(bench: Bench) -> tuple[Counts, TrialResult]:
-    """One undisturbed trial under the build that carries failpoints, in which every kind of life is led once."""
+    """One undisturbed trial under the build that carries failpoints, in which every kind of life is led once, beside two readers."""
     setting = bench.setting(FIREASSAY_CORE="failpoints")
     found: dict[Life, dict[str, int]] = {life: {} for life in Life}
     with Trial(setting, "failpoints-counted", bench.repeat) as trial, planted(setting, COUNTER) as control:
-        extra = carrying(setting, COUNTER)
-        for life in (Life.FRESH, Life.REOPENED, Life.NEW_READER, Life.OLD_READER):
+        readers: list[Child] = []
+        for life in (Life.FRESH, *(life for life in Life if life is not Life.FRESH)):
             control.arm_all(FailpointAction.COUNT)
-            if life.reads:
-                child = trial.read("counted", follows=False, seed=bench.seed, extra=extra)
-            else:
-                child = trial.produce(load=LOAD, seed=bench.seed, extra=extra)
+            child = lead(trial, life, name="counted", seed=bench.seed, extra=carrying(setting, COUNTER))
             if not trial.wait_for_end(child):
                 break
             found[life] = {name: hits for name in control.names() if (hits := control.hits(name))}
+            readers = readers or [trial.read("one"), trial.read("two")]
         trial.recover()
+        trial.stop(readers)
     return Counts(found), trial.result()

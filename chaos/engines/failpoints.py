@@ -10,8 +10,9 @@ from collections.abc import Generator, Iterator, Sequence
 from itertools import groupby
 
 from fireassay.chaos.bench import Bench
-from fireassay.chaos.engines.counting import Counts, Life, count_lives
+from fireassay.chaos.engines.counting import Counts, count_lives
 from fireassay.chaos.engines.engine import FUTILE, Engine, not_run
+from fireassay.chaos.engines.lives import Life
 from fireassay.chaos.engines.strikes import PATHS_PER_TRIAL, Path, Strike, strike
 from fireassay.conformance.targets import failpoints
 from fireassay.conformance.trials import TrialResult
@@ -30,14 +31,16 @@ def hits_to_kill(passed: int, amount: int) -> tuple[int, ...]:
 
 
 def plan(counts: Counts, amount: int) -> list[Path]:
-    """Ordered by life, so that one trial has paths of one life."""
-    paths = [
+    return [
         Path(life, (Strike(name, nth),))
         for name in sorted(counts.names)
         if (life := counts.life(name)) is not None
         for nth in hits_to_kill(counts.hits(name), amount)
     ]
-    return sorted(paths, key=lambda path: list(Life).index(path.life))
+
+
+def _by_life(path: Path) -> int:
+    return list(Life).index(path.life)
 
 
 def _make(bench: Bench, amount: int) -> Iterator[TrialResult]:
@@ -59,12 +62,13 @@ def _make(bench: Bench, amount: int) -> Iterator[TrialResult]:
 
 
 def _strike_all(bench: Bench, paths: list[Path], counts: Counts, *, everywhere: bool) -> Generator[TrialResult, None, set[str]]:
-    """Returns what was passed by any life or recovery."""
-    known, futile = set(counts.names), 0
-    of_readers = {name for name in known if (life := counts.life(name)) is not None and life.reads}
+    """Returns what was passed by any life or recovery. A path on which a death did not come is walked once more."""
+    known, again, futile = set(counts.names), set[Path](), 0
+    of_readers = {name for life, names in counts.of.items() if life.reads for name in names}
     met = of_readers if everywhere else set(known)  # and need not be met in a recovery
     while paths:
         passed: dict[Path, frozenset[str]] = {}
+        missed: list[Path] = []
         for some in _portions(paths):
             if futile >= FUTILE:
                 yield _not_run(bench, f"the target did not come back, and no process was killed at {_names(some)}")
@@ -72,9 +76,11 @@ def _strike_all(bench: Bench, paths: list[Path], counts: Counts, *, everywhere: 
             struck = strike(bench, some)
             futile += struck.result.fired < struck.result.planned and bool(struck.result.incidents)
             passed |= struck.passed
+            missed += struck.missed
             yield struck.result
         known |= frozenset().union(*passed.values())
-        paths = _deeper(passed, met)
+        paths = [*_deeper(passed, met), *(path for path in missed if path not in again)]
+        again |= set(missed)
     return known
 
 
@@ -89,7 +95,8 @@ def _deeper(passed: dict[Path, frozenset[str]], met: set[str]) -> list[Path]:
 
 
 def _portions(paths: Sequence[Path]) -> Iterator[Sequence[Path]]:
-    for _, group in groupby(paths, key=lambda path: path.life):
+    """Of paths of one life each."""
+    for _, group in groupby(sorted(paths, key=_by_life), key=_by_life):
         same = list(group)
         yield from (same[at : at + PATHS_PER_TRIAL] for at in range(0, len(same), PATHS_PER_TRIAL))
 

@@ -1,11 +1,12 @@
 """Deaths at failpoints, made: one trial for several paths, of which each is a death, or a death in the recovery from the one before."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fireassay.chaos.bench import Bench
-from fireassay.chaos.engines.counting import COUNTER, LOAD, VICTIM, Life, carrying, planted
+from fireassay.chaos.engines.counting import COUNTER, VICTIM, carrying, planted
+from fireassay.chaos.engines.lives import LOAD, Life, lead
 from fireassay.conformance.trials import Load, Setting, Trial, TrialResult
 from fireassay.conformance.trials.children import Child
 from fireassay.conformance.trials.setting import MAIN_STREAM
@@ -33,10 +34,11 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """A trial, and the failpoints that each recovery in it passed."""
+    """A trial, the failpoints that each recovery in it passed, and the paths on which a death did not come."""
 
     result: TrialResult
     passed: dict[Path, frozenset[str]]
+    missed: list[Path]
 
 
 def strike(bench: Bench, paths: Sequence[Path]) -> Struck:
@@ -49,8 +51,8 @@ def strike(bench: Bench, paths: Sequence[Path]) -> Struck:
         planted(setting, COUNTER) as counter,
     ):
         scene = _Scene(trial, setting, victim, counter, bench.seed)
-        {Life.REOPENED: _reopened, Life.FRESH: _fresh, Life.NEW_READER: _readers, Life.OLD_READER: _readers}[life](scene, paths)
-    return Struck(trial.result(), scene.passed)
+        {Life.REOPENED: _reopened, Life.FRESH: _fresh}.get(life, _readers)(scene, paths)
+    return Struck(trial.result(), scene.passed, scene.missed)
 
 
 @dataclass
@@ -61,12 +63,13 @@ class _Scene:
     counter: FailpointControl
     seed: int
     passed: dict[Path, frozenset[str]] = field(default_factory=dict)
+    missed: list[Path] = field(default_factory=list)
 
-    def die(self, one: Strike, life: Callable[[dict[str, str]], Child]) -> bool:
-        """The process that `life` starts dies there."""
+    def die(self, one: Strike, life: Life, *, name: str, stream: int) -> bool:
+        """Who leads this life dies there."""
         control = self.victim
         control.arm(one.point, FailpointAction.CRASH, one.nth)
-        child = life(carrying(self.setting, VICTIM))
+        child = lead(self.trial, life, name=name, seed=self.seed, stream=stream, extra=carrying(self.setting, VICTIM))
         fault = self.trial.struck(
             child, one.point, one.nth, hits=lambda: control.hits(one.point), fired=lambda: control.fired(one.point) == 1
         )
@@ -79,11 +82,11 @@ class _Scene:
         self.passed[path] = frozenset(name for name in self.counter.names() if self.counter.hits(name))
         return whole
 
-    def walk(self, path: Path, stream: int) -> None:
+    def walk(self, path: Path, *, name: str = "", stream: int = MAIN_STREAM) -> None:
         """Up to the first death that did not come."""
-        trial, seed = self.trial, self.seed
         for one in path.strikes:
-            if not self.die(one, lambda extra: trial.produce(stream=stream, load=LOAD, seed=seed, extra=extra)):
+            if not self.die(one, path.life, name=name, stream=stream):
+                self.missed.append(path)
                 return
 
     def forgo(self, paths: Sequence[Path]) -> None:
@@ -107,7 +110,7 @@ def _bystanders(trial: Trial, load: Load) -> Iterator[Child]:
 def _reopened(scene: _Scene, paths: Sequence[Path]) -> None:
     with _bystanders(scene.trial, LOAD):
         for number, path in enumerate(paths):
-            scene.walk(path, MAIN_STREAM)
+            scene.walk(path)
             if not scene.recover(path, MAIN_STREAM):
                 scene.forgo(paths[number + 1 :])
                 return
@@ -117,19 +120,18 @@ def _fresh(scene: _Scene, paths: Sequence[Path]) -> None:
     """All die before any recovers: a stream must be drained after the last death in its trial, and so each is drained once."""
     with _bystanders(scene.trial, _BYSTANDER):
         for stream, path in enumerate(paths, MAIN_STREAM + 1):
-            scene.walk(path, stream)
+            scene.walk(path, stream=stream)
         for stream, path in enumerate(paths, MAIN_STREAM + 1):
             scene.recover(path, stream)
 
 
 def _readers(scene: _Scene, paths: Sequence[Path]) -> None:
     """Each comes again under its name, and must go on where it stood."""
-    trial, seed = scene.trial, scene.seed
+    trial = scene.trial
     with _bystanders(trial, _BYSTANDER):
         for number, path in enumerate(paths):
             name = f"reader{number}"
             if path.life is Life.OLD_READER:
-                trial.wait_for_end(trial.read(name, follows=False, seed=seed))
-            for one in path.strikes:
-                scene.die(one, lambda extra, name=name: trial.read(name, follows=False, seed=seed, extra=extra))  # type: ignore[misc]
-            trial.wait_for_end(trial.read(name, follows=False))
+                trial.wait_for_end(lead(trial, Life.NEW_READER, name=name, seed=scene.seed))
+            scene.walk(path, name=name)
+            trial.wait_for_end(lead(trial, Life.OLD_READER, name=name, seed=scene.seed))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from fireassay.chaos.engines import ENGINES
-from fireassay.chaos.engines.counting import Counts, Life, count_lives
+from fireassay.chaos.engines.counting import Counts, count_lives
 from fireassay.chaos.engines.failpoints import hits_to_kill, plan
+from fireassay.chaos.engines.lives import Life
 from fireassay.chaos.engines.strikes import Path as Deaths
 from fireassay.chaos.engines.strikes import Strike, strike
 from fireassay.chaos.tests.benches import all_end, at_work, bench, descendants, faulty, fired, mutant, until, verdict_of
@@ -60,6 +61,7 @@ def test_lives_are_counted_and_each_failpoint_dies_in_one_that_passes_it(tmp_pat
     assert counts.life("chronicle_commit") is Life.REOPENED
     assert counts.life("chronicle_control_rename") is Life.FRESH
     assert counts.life("chronicle_meta_crc") is Life.NEW_READER
+    assert counts.life("chronicle_sleep") is Life.WAITING_READER
     assert counts.life("chronicle_publish_repair") is None, "only a recovery passes it"
     assert counts.hits("chronicle_control_rename") == 1
     assert counts.hits("chronicle_commit") > counts.hits("chronicle_seal") > 1
@@ -73,7 +75,15 @@ def test_hits_are_the_first_and_where_much_is_asked_for_one_in_the_middle() -> N
 
 
 def test_a_plan_has_every_counted_failpoint_once_in_the_first_life_that_passes_it() -> None:
-    counts = Counts({Life.REOPENED: {"a": 2}, Life.FRESH: {"a": 2, "b": 1}, Life.NEW_READER: {"c": 5}, Life.OLD_READER: {"c": 1}})
+    counts = Counts(
+        {
+            Life.REOPENED: {"a": 2},
+            Life.FRESH: {"a": 2, "b": 1},
+            Life.NEW_READER: {"c": 5},
+            Life.OLD_READER: {"c": 1},
+            Life.WAITING_READER: {},
+        }
+    )
     assert plan(counts, 1) == [
         Deaths(Life.REOPENED, (Strike("a", 1),)),
         Deaths(Life.FRESH, (Strike("b", 1),)),
@@ -87,6 +97,7 @@ def test_a_plan_has_every_counted_failpoint_once_in_the_first_life_that_passes_i
         (Life.REOPENED, [["chronicle_commit"], ["chronicle_publish_end", "chronicle_publish_repair"], ["replace_rename"]]),
         (Life.FRESH, [["chronicle_control_rename"], ["chronicle_control_create", "chronicle_segment_pread"]]),
         (Life.NEW_READER, [["chronicle_readers_open"], ["chronicle_meta_crc"]]),
+        (Life.WAITING_READER, [["chronicle_sleep"]]),
     ],
 )
 def test_processes_die_where_they_were_told_and_nothing_is_lost(tmp_path: Path, life: Life, points: list[list[str]]) -> None:
@@ -111,6 +122,7 @@ def test_a_place_that_its_victim_never_reached_has_not_fired(tmp_path: Path) -> 
     assert [(fault.where, fault.planned, fault.fired, fault.reason) for fault in struck.result.faults] == [
         ("chronicle_segment_discard", True, False, "its life ended after 0 hits")
     ]
+    assert struck.missed == [Deaths(Life.REOPENED, never)]
     assert verdict_of(one) == [], "what did not happen convicts nobody"
 
 

@@ -4,7 +4,7 @@
 |---|---|
 | target, pid | the process in which the target's code will run |
 | opened, position | the target is open |
-| idle, records | its load is written, and it stays open |
+| idle, position | its load is written, or everything is read, and it stays open |
 | done, text | ended as asked; text is empty, or why a drain was given up |
 | refused, text | the target would not open |
 | broken, text | an outcome that is unknown, or an exception: it cannot go on under this name |
@@ -149,7 +149,7 @@ def _read(spec: ActorSpec, line: Connection) -> str:
     with recorder:
         reader = RecordedReader.open(target, spec.stream_name, _scribe(spec, recorder, spec.actor), name=spec.reader)
         line.send(("opened", reader.granted))
-        following, ended, failed, at = spec.follows, False, 0, None
+        following, ended, idle, failed, at = spec.follows, False, False, 0, None
         while not ended or following:
             if following and line.poll():
                 following, ended = False, False
@@ -161,6 +161,9 @@ def _read(spec: ActorSpec, line: Connection) -> str:
                 if failed > _TRIES_AGAIN:
                     raise _BrokenError(f"{failed} reads failed: {got.batch.error.text if got.batch.error else ''}")
                 line.poll(0.005)
+            if following and got.batch.end and not idle:
+                idle = True
+                line.send(("idle", at))
             ended = got.batch.end
             at = got.batch.records[-1].position + 1 if got.batch.records else at
             if at is not None and dice.random() < 0.3:

@@ -229,6 +229,10 @@ class Trial:
             self._recovered(child)
         return any(word in child.words for word in words)
 
+    def listen_for(self, child: Child, word: str) -> None:
+        """It said the word, or ended, or takes too long: whoever waits for its end sees which."""
+        self._wait(lambda: word in child.words or not child.alive, self.setting.patience_s, [child])
+
     def wait_for_end(self, child: Child) -> bool:
         """It ended by itself and was buried."""
         if not self._wait(lambda: not child.alive, self.setting.patience_s + 1.0, [child]):
