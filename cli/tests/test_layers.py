@@ -19,8 +19,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"cli", "spec", "reference", "conformance", "chaos", "perf", "reports"},
 }
 SPEC_MAY_IMPORT = set(sys.stdlib_module_names) | {"construct"}
-NAMES_REFERENCE = re.compile(r"fireassay[./]reference\b")
-NAMES_MODULE = re.compile(r"fireassay\.(\w+)[\w.]*(?::\w+)?")  # as importlib and entry points take it
+NAMES_ROOM = re.compile(r"fireassay(?:[./]| +import +)(\w+)")  # as importlib, entry points, programs and paths write it
+PUT_TOGETHER = re.compile(r"fireassay\.(?:$|[^\w\s])")  # "fireassay." + room, f"fireassay.{room}", "fireassay.%s": nobody could follow it
 
 
 def imported(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -46,8 +46,17 @@ def docstrings(tree: ast.AST) -> set[int]:
 def strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
     prose = docstrings(tree)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            yield node.lineno, node.value
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in prose:
+            yield node.lineno, node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+
+
+def relative_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """import_module(".room", "fireassay")"""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
+            name = node.args[0]
+            if isinstance(name, ast.Constant) and str(name.value).startswith("."):
+                yield node.lineno, str(name.value)
 
 
 def violations(path: str, source: str) -> list[str]:
@@ -69,14 +78,21 @@ def violations(path: str, source: str) -> list[str]:
                 found.append(f"{at} imports {module}: {room} may import only {', '.join(sorted(MAY_IMPORT[room]))}")
         elif room == "spec" and not in_tests and top not in SPEC_MAY_IMPORT:
             found.append(f"{at} imports {module}: spec may import only the standard library and construct")
+    found += [f"{path}:{line} imports {module} relatively: write fireassay.…" for line, module in relative_calls(tree)]
     if room != "cli" and not in_tests:
-        for line, text in strings(tree):
-            module = NAMES_MODULE.fullmatch(text)
-            if room != "reference" and NAMES_REFERENCE.search(text):
-                found.append(f"{path}:{line} names {text!r}: the reference is a target like any other, loaded by its entry point")
-            elif module and module[1] in MAY_IMPORT and module[1] not in MAY_IMPORT[room]:
-                found.append(f"{path}:{line} names {text!r}: {room} may import only {', '.join(sorted(MAY_IMPORT[room]))}")
+        found += [sentence for line, text in strings(tree) for sentence in _named(f"{path}:{line}", room, text)]
     return found
+
+
+def _named(at: str, room: str, text: str) -> Iterator[str]:
+    """What a string of a room names that the room may not import."""
+    for other in dict.fromkeys(NAMES_ROOM.findall(text)):
+        if other == "reference" != room:
+            yield f"{at} names {text!r}: the reference is a target like any other, loaded by its entry point"
+        elif other in MAY_IMPORT and other not in MAY_IMPORT[room]:
+            yield f"{at} names {text!r}: {room} may import only {', '.join(sorted(MAY_IMPORT[room]))}"
+    if PUT_TOGETHER.search(text):
+        yield f"{at} puts a module's name together from {text!r}: write it whole"
 
 
 def sources() -> list[Path]:
@@ -109,6 +125,14 @@ def test_every_room_is_looked_at() -> None:
         ("perf/x.py", 'f"fireassay.reference.{name}"', "loaded by its entry point"),
         ("reports/x.py", 'PATH = "fireassay/reference/src"', "loaded by its entry point"),
         ("spec/x.py", 'import_module("fireassay.reports.java")', "spec may import only spec"),
+        ("spec/x.py", 'RUN = ["-c", "from fireassay.reports import java"]', "spec may import only spec"),
+        ("spec/x.py", 'RUN = "from fireassay import reports"', "spec may import only spec"),
+        ("perf/x.py", 'RUN = "python -m fireassay.chaos.run --all"', "perf may import only"),
+        ("perf/x.py", 'RUN = b"import fireassay.reports as r"', "perf may import only"),
+        ("perf/x.py", 'import_module("fireassay." + name)', "puts a module's name together"),
+        ("perf/x.py", 'import_module(f"fireassay.{name}")', "puts a module's name together"),
+        ("perf/x.py", 'import_module("fireassay.%s" % name)', "puts a module's name together"),
+        ("cli/x.py", 'import_module(".reports", "fireassay")', "relatively"),
         ("reference/x.py", 'LATER = "fireassay.conformance.plugin:load"', "reference may import only"),
         ("cli/x.py", "import spec.clause", "write fireassay.spec.clause"),
         ("cli/tests/test_x.py", "from reference import x", "write fireassay.reference"),
