@@ -167,7 +167,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="Positions after a restart differ from those the exchange has, and nobody can say which are right.",
         seed="001 Crash Recovery Flow (Data Layer to Application Layer)",
         verified=(Method.KILL, Method.HISTORY),
-        anomalies=("double-apply", "state-divergence", "lost-write (process)"),
+        anomalies=("double-apply", "state-divergence", "lost-write-process"),
     ),
     Clause(
         id="BRG-12",

@@ -28,7 +28,7 @@ CLAUSES: tuple[Clause, ...] = (
         statement=(
             "The region starts with a page of 4096 bytes: magic 0x4F4D4253 at 0, version 1 at 4, slot_size at 8, capacity at 12, "
             "max_consumers at 16, flags at 20 (each u32), head u64 at 24, min_tail u64 at 32, stream_name of 64 bytes at 40; the rest "
-            "is zero padding."
+            "is zero padding, but for the incarnation number of OMB-25 at 104."
         ),
         why="An endpoint that finds other geometry than the producer meant computes wrong slot addresses and reads foreign memory.",
         seed="000 §3.2",
@@ -334,7 +334,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="A restarted worker has a hole in its book, or books trades twice without having been told that this can happen.",
         seed="000 §2, §6.2",
         verified=(Method.KILL, Method.HISTORY, Method.MODEL),
-        anomalies=("lost-write (process)", "skipped-on-resume", "double-apply"),
+        anomalies=("lost-write-process", "skipped-on-resume", "double-apply"),
         tolerated=("repeated-on-resume",),
     ),
     Clause(
@@ -355,7 +355,7 @@ CLAUSES: tuple[Clause, ...] = (
             "The seed is silent on consumers that still map the old object; the new producer invalidates the old object before it "
             "unlinks it, so that nobody stays on a dead map.",
         ),
-        anomalies=("lost-write (process)", "inconsistent-position", "stuck-reader"),
+        anomalies=("lost-write-process", "inconsistent-position", "stuck-reader"),
     ),
     Clause(
         id="OMB-26",

@@ -65,7 +65,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="An event acknowledged as safe is gone after a power cut, or the user pays for syncs he did not ask for.",
         seed="004 §5",
         verified=(Method.KILL, Method.POWER, Method.CASE, Method.HISTORY),
-        anomalies=("lost-write (process)", "lost-write (power)", "lost-tail", "hole"),
+        anomalies=("lost-write-process", "lost-write-power", "lost-tail", "hole"),
     ),
     Clause(
         id="SMB-05",
@@ -78,7 +78,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="One torn record keeps the whole bus from starting, or good events vanish without a word.",
         seed="004 §5",
         verified=(Method.POWER, Method.FAULT, Method.KILL, Method.FUZZ, Method.CASE),
-        anomalies=("damage-served", "lost-write (torn)", "recovery-not-idempotent"),
+        anomalies=("damage-served", "lost-write-torn", "recovery-not-idempotent"),
     ),
     Clause(
         id="SMB-06",
@@ -189,7 +189,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="Events accepted just before an orderly stop are missing after the restart.",
         seed="004 §8",
         verified=(Method.CASE, Method.KILL, Method.HISTORY),
-        anomalies=("lost-write (process)", "unseen"),
+        anomalies=("lost-write-process", "unseen"),
     ),
     Clause(
         id="SMB-16",

@@ -116,6 +116,11 @@ def test_every_log_clause_names_what_convicts_it() -> None:
     assert [c.id for c in of_system(System.LOG) if not c.anomalies] == []
 
 
+def test_a_system_is_convicted_by_the_anomalies_of_the_contract_and_by_no_others() -> None:
+    known = {anomaly for clause in of_system(System.LOG) for anomaly in clause.anomalies}
+    assert [(c.id, a) for c in ALL for a in (*c.anomalies, *c.tolerated) if a not in known] == []
+
+
 def test_the_three_crash_grades_are_convicted_by_three_different_losses() -> None:
     assert [BY_ID[i].anomalies[0] for i in ("LOG-10", "LOG-11", "LOG-12")] == ["lost-write-process", "lost-write-power", "lost-write-torn"]
 
