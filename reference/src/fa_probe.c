@@ -37,12 +37,13 @@ int fa_probe_pread(int fd, void *bytes, size_t length, fa_error *err)
 
 static int fa_probe_map(int fd, fa_error *err)
 {
+    static const char ones[64] = {1, 1, 1, 1};
     void *map = NULL;
     int status = fa_persist_mmap(probe_mmap, fd, 0, FA_PROBE_SIZE, PROT_READ | PROT_WRITE, &map, err);
     if (status != 0) {
         return status;
     }
-    memset(map, 1, 64);
+    FA_COPY(probe_copy, map, ones, sizeof ones);
     status = fa_persist_msync(probe_msync, map, FA_PROBE_SIZE, MS_SYNC, err);
     const int unmapped = fa_persist_munmap(probe_munmap, map, FA_PROBE_SIZE, status == 0 ? err : NULL);
     return status != 0 ? status : unmapped;
