@@ -11,7 +11,8 @@ CALL = re.compile(
     r"""(?<![\w.>])(
         open | openat2? | creat | fopen | p?readv? | p?writev? | fwrite | mmap | mremap | munmap | madvise | msync | fsync | fdatasync
         | sync | syncfs | sync_file_range | rename | renameat2? | f?truncate | fallocate | posix_fallocate | unlink | unlinkat | mkdir
-        | mkdirat | link | linkat | symlink | symlinkat | flock | lockf | fcntl | sendfile | copy_file_range | shm_open | shm_unlink | syscall
+        | mkdirat | link | linkat | symlink | symlinkat | flock | lockf | fcntl | sendfile | copy_file_range | shm_open | shm_unlink
+        | syscall
     )\s*\(""",
     re.X,
 )
