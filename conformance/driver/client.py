@@ -91,6 +91,7 @@ class DriverTarget:
             if reply.number("version") != VERSION:
                 raise DriverFault(ErrorClass.VERSION, f"it speaks version {reply.fields['version']} of the protocol, not {VERSION}")
             said = (reply.text("name"), reply.text("digest"), reply.text("promises"))
+            self.tools = reply.commands("tools")
             if self._said is not None and said != self._said:
                 changed = next(word for word, a, b in zip(("name", "digest", "promises"), said, self._said, strict=True) if a != b)
                 raise DriverFault(ErrorClass.INVALID, f"its {changed} is another than before: what is promised cannot change in a run")

@@ -97,6 +97,13 @@ class Reply:
             raise self.wrong(name, "a list of objects")
         return [Reply(each) for each in found]
 
+    def commands(self, name: str) -> dict[str, tuple[str, ...]]:
+        found = self.fields.get(name, {})
+        lists = list(found.values()) if isinstance(found, dict) else [None]
+        if not all(isinstance(words, list) and words and all(isinstance(word, str) for word in words) for words in lists):
+            raise self.wrong(name, "command lines by name, each a list of texts")
+        return {tool: tuple(words) for tool, words in found.items()}
+
     def data(self, name: str) -> bytes:
         try:
             return base64.b64decode(self.text(name), validate=True)

@@ -88,7 +88,13 @@ class Server:
         if self._target is None:
             self._target = load(self._spec, Path(place) if place is not None else self._place or Path())
         target = self._target
-        return {"outcome": "ok", "version": VERSION, "name": target.name, "digest": target.digest, "promises": target.promises.to_toml()}
+        said = {
+            "name": target.name,
+            "digest": target.digest,
+            "promises": target.promises.to_toml(),
+            "tools": dict(getattr(target, "tools", {})),
+        }
+        return {"outcome": "ok", "version": VERSION, **said}
 
     def _open(self, op: str, request: Fields, target: Target) -> Fields:
         if self._port is not None:

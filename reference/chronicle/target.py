@@ -5,6 +5,9 @@ Importing this loads no core: its variant comes from the environment of the proc
 
 import bisect
 import dataclasses
+import os
+import shutil
+import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -87,6 +90,13 @@ class Chronicle:
         from fireassay.reference import core
 
         return f"sha256:{core.digest()}"
+
+    @property
+    def tools(self) -> Mapping[str, Sequence[str]]:
+        """Programs for what lies around the queues: see conformance/cases/chronicle/HELPERS.md."""
+        found = {"helpers": (sys.executable, "-m", "fireassay.reference.chronicle.tools.helpers")}
+        command = shutil.which("fireassay", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+        return found | ({"operate": (command, "chronicle")} if command else {})
 
     def open_writer(self, stream: str) -> "ChronicleWriter":
         return ChronicleWriter(self._folder(stream), self.segment_size)

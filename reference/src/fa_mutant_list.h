@@ -77,7 +77,7 @@ MUTANT(chronicle_tap_restamps, "CHR-30", "the tap gives each record the time at 
 MUTANT(chronicle_tap_repeats, "CHR-30", "a tap goes on at its reader's last commit, whatever is in the archive already")
 MUTANT(chronicle_import_restamps, "CHR-30", "an import gives each record the time of day instead of its own")
 MUTANT(chronicle_archive_early, "CHR-30", "the archiver commits a segment before its archive is there")
-MUTANT(chronicle_archive_unverified, "CHR-30", "the archiver commits what it wrote without unpacking it again")
+MUTANT(chronicle_archive_unverified, "CHR-30", "the archiver never unpacks what is in the store, be it its own or left by another")
 MUTANT(chronicle_archive_skipped, "CHR-30", "a damaged archive is passed over in silence")
 MUTANT(chronicle_snapshot_replayed, "CHR-31", "a late joiner applies the snapshot's last record once more")
 MUTANT(chronicle_snapshot_trusted, "CHR-31", "a snapshot is taken without a look at its checksum")

@@ -13,7 +13,7 @@ BELOW: dict[str, set[str]] = {
     "protocol": {"protocol"},
     "archive": {"archive", "bus", "core"},
     "stream": {"stream", "protocol", "archive", "core"},
-    "tools": {"tools", "archive", "bus", "core"},
+    "tools": {"tools", "stream", "protocol", "archive", "bus", "core"},
 }
 
 
