@@ -19,6 +19,7 @@ SIZE = 1 << 16
 COUNT = 60
 BID, ASK = 0, 1
 SNAPSHOT, DELTA = 1, 2
+DEADLINE_S = 30.0
 
 
 def folded(state: bytes, seq: int, payload: bytes) -> bytes:
@@ -159,11 +160,22 @@ def test_streams_are_aligned_on_ingest_time(target: Target, place: Path) -> None
 @pytest.mark.clause("CHR-36")
 def test_a_reader_opened_on_one_thread_is_used_by_another(target: Target) -> None:
     sent, opened = numbered(80), list[ReaderPort]()
+    handed, done = threading.Event(), threading.Event()
+
+    def open_it() -> None:
+        opened.append(target.open_reader("q", "handed"))
+        handed.set()
+        done.wait()  # a driver dies with the thread that started it
+
     with target.open_writer("q") as writer:
         appended(writer, sent)
-        sidecar = threading.Thread(target=lambda: opened.append(target.open_reader("q", "handed")))
+        sidecar = threading.Thread(target=open_it, daemon=True)
         sidecar.start()
-        sidecar.join()
-        with opened[0] as reader:
-            found = payloads_of(read(reader))
+        try:
+            assert handed.wait(DEADLINE_S), "the reader was not opened in time"
+            with opened[0] as reader:
+                found = payloads_of(read(reader))
+        finally:
+            done.set()
+            sidecar.join()
     assert found == sent, unlike(found, sent)
