@@ -11,7 +11,7 @@ from fireassay.chaos.engines import ENGINES, Engine, Mode
 from fireassay.cli.progress import Stages
 from fireassay.conformance.run.cases import run_cases
 from fireassay.conformance.run.directory import RunDirectory
-from fireassay.conformance.run.model import TargetFacts
+from fireassay.conformance.run.model import NotRun, TargetFacts
 from fireassay.conformance.targets import load, parse, small
 from fireassay.conformance.trials import canary, steady
 
@@ -19,6 +19,7 @@ __all__ = ["DEADLINE_S", "EPSILON_NS", "Mode", "examine", "served"]
 
 DEADLINE_S = 5.0
 EPSILON_NS = 1000
+FUTILE = 2  # trials in which the target did what nobody asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,12 @@ def examine(spec: str, *, mode: Mode, seed: int, out: Path | None, progress: Sta
         )
         progress.stage("canary: a log that is broken on purpose")
         keep(run, canary(bench.setting(), repeat=bench.repeat))
-        _undisturbed(run, bench, amount.steady, progress)
-        for engine in ENGINES.values():
-            _faults(run, bench, engine, mode, progress)
+        if _undisturbed(run, bench, amount.steady, progress):
+            for engine in ENGINES.values():
+                _faults(run, bench, engine, mode, progress)
+        else:
+            why = f"{FUTILE} trials without a fault did not go as they should; no fault is made to what does not go on by itself"
+            run.not_run += [NotRun(engine.kind, why) for engine in ENGINES.values()]
     progress.stage("seal the history")
     return run.finish()
 
@@ -79,13 +83,20 @@ def _cases(run: RunDirectory, spec: str, amount: Amount, progress: Stages) -> No
         )
 
 
-def _undisturbed(run: RunDirectory, bench: Bench, trials: int, progress: Stages) -> None:
+def _undisturbed(run: RunDirectory, bench: Bench, trials: int, progress: Stages) -> bool:
+    """False where the target is in no state to go on with."""
+    futile = 0
     progress.stage("trials without a fault", trials)
     largest = load(bench.target, bench.scratch / "looked-at-small").promises.bounds.max_payload
     for number in range(trials):
         way = bench.ways[number % len(bench.ways)]
-        keep(run, steady(bench.setting(target=way), max_payload=largest, repeat=bench.repeat))
+        result = steady(bench.setting(target=way), max_payload=largest, repeat=bench.repeat)
+        keep(run, result)
         progress.step()
+        futile += bool(result.incidents)
+        if futile >= FUTILE:
+            return False
+    return True
 
 
 def _faults(run: RunDirectory, bench: Bench, engine: Engine, mode: Mode, progress: Stages) -> None:

@@ -60,6 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="IDS",
         help="run only the cases that can convict one of these clauses or systems, such as LOG-05,CHR",
     )
+    group.addoption("--without-cases", default="", metavar="FILE", help="leave out the cases that this file names, one in a line")
     group.addoption("--case-results", default="", metavar="FILE", help="write a JSON line per case to this file, while they run")
 
 
@@ -88,10 +89,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if wrong:
         raise pytest.UsageError(*wrong)
     wanted = {part.strip() for part in config.getoption("clauses").split(",") if part.strip()}
-    if wanted:
-        kept = [item for item in items if item not in cases or _concerns(_clauses_of(item, canaries=False), wanted)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+    file = config.getoption("without_cases")
+    unwanted = set(Path(file).read_text(encoding="utf-8").splitlines()) if file else set()
+    left_out = [item for item in cases if item.nodeid in unwanted or (wanted and not _concerns(_clauses_of(item, canaries=False), wanted))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _concerns(clauses: tuple[str, ...], wanted: set[str]) -> bool:

@@ -46,3 +46,13 @@ def test_nonsense_is_an_error_and_no_pass() -> None:
     (said,) = [result.message for result in results if "test_small_trials_keep" in result.case]
     assert "the trials show nothing of LOG-02" in said
     assert "an append is of unknown outcome" in said
+
+
+def test_a_target_that_hangs_costs_two_cases_and_no_more() -> None:
+    results = run_cases(f"{FAULTY}?fault=hang-read", select=("--clauses", "LOG-02,LOG-03"), case_deadline_s=3.0)
+    assert {result.outcome for result in results} == {"error"}
+    hung = [result for result in results if "did not end within 3 s and was killed" in result.message]
+    unbegun = [result for result in results if result.message == "not run: 2 cases before it hung"]
+    assert len(hung) == 2
+    assert len(unbegun) == len(results) - 2 > 0
+    assert {clause for result in results for clause in result.clauses} >= {"LOG-02", "LOG-03"}
