@@ -3,12 +3,9 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,33 +16,12 @@ from fireassay.reference.chronicle.bus.subscriber_discovery import Connected, Di
 from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.segments import name_of, segment_ids
 from fireassay.reference.chronicle.writer import Writer
+from fireassay.reference.tests.chronicle_processes import holder
 from fireassay.reference.tests.killed import victims
 from fireassay.spec.layouts import chronicle as layout
 
 SEGMENT = 1024
 DEADLINE_S = 30.0
-FEED = (
-    "import sys, pathlib\n"
-    "from fireassay.reference.chronicle.writer import Writer\n"
-    "from fireassay.reference.chronicle.bus.markers import mark_ready\n"
-    "queue = pathlib.Path(sys.argv[1])\n"
-    "writer = Writer(queue, 1024, heartbeat_s=0.02)\n"
-    "writer.append(b'here')\n"
-    "mark_ready(queue)\n"
-    "print('up', flush=True); sys.stdin.read()\n"
-)
-
-
-@contextmanager
-def feed(queue: Path) -> Iterator[subprocess.Popen[str]]:
-    child = subprocess.Popen([sys.executable, "-c", FEED, str(queue)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "up\n"
-        yield child
-    finally:
-        child.kill()
-        child.communicate()
 
 
 def next_of(discovery: SubscriberDiscovery) -> Waiting | Connected | Disconnected:
@@ -153,22 +129,22 @@ def test_a_subscriber_waits_is_connected_and_is_told_of_a_death(tmp_path: Path) 
     discovery = SubscriberDiscovery(queue, "s", ttl_s=1e6)
     assert discovery.poll() == [Waiting("not ready")]
     assert discovery.poll() == []
-    with feed(queue) as child:
+    with holder(queue, 1, ready=True) as child:
         with connected(discovery) as reader:
-            assert reader.read_batch(1).messages[0].payload == b"here"
+            assert reader.read_batch(1).messages[0].payload == b"0" * 30
             assert discovery.poll() == []
             child.kill()
             assert next_of(discovery) == Disconnected(Reason.LOCK_LOST)
         assert discovery.poll() == [Waiting("lock lost")], "READY is still there"
-    with feed(queue), connected(discovery) as reader:
-        assert [message.payload for message in reader.read_batch(9).messages] == [b"here"]
+    with holder(queue, 1, ready=True), connected(discovery) as reader:
+        assert [message.payload for message in reader.read_batch(9).messages] == [b"0" * 30]
 
 
 def test_a_stopped_writer_and_one_that_is_not_ready_are_told_apart(tmp_path: Path) -> None:
     queue = tmp_path / "q"
     later_ns = [0]
     discovery = SubscriberDiscovery(queue, "s", ttl_s=60, clock=lambda: time.time_ns() + later_ns[0])
-    with feed(queue) as child:
+    with holder(queue, 1, ready=True) as child:
         connected(discovery).close()
         child.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, child.pid, os.WSTOPPED)

@@ -5,12 +5,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from fireassay.reference.chronicle.archive.archiver import Archiver
+from fireassay.reference.chronicle.archive.origin import ORIGIN
+from fireassay.reference.chronicle.archive.snapshots import Snapshot, Snapshots
+from fireassay.reference.chronicle.archive.store import archive_name
 from fireassay.reference.chronicle.bus.layout import Bus, make_endpoint
 from fireassay.reference.chronicle.bus.markers import READY, Lease, mark_ready
 from fireassay.reference.chronicle.holder import HolderState, holder_of
@@ -18,33 +21,12 @@ from fireassay.reference.chronicle.reader import Reader
 from fireassay.reference.chronicle.tools.doctor import Finding, examine, queues_below
 from fireassay.reference.chronicle.tools.survey import survey
 from fireassay.reference.chronicle.writer import Writer
+from fireassay.reference.tests.chronicle_processes import holder
 from fireassay.spec import layouts
 from fireassay.spec.layouts import chronicle as layout
 from fireassay.spec.outcomes import HarnessError
 
 SEGMENT = 1024
-HOLD = (
-    "import sys, fcntl, os\n"
-    "from fireassay.reference.chronicle.writer import Writer\n"
-    "from fireassay.reference.chronicle.reader import Reader\n"
-    "w = Writer(sys.argv[1], 1024, heartbeat_s=0.05)\n"
-    "for n in range(40): w.append(b'%d' % n * 30)\n"
-    "r = Reader(sys.argv[1], 'its_own')\n"
-    "print('up', flush=True); sys.stdin.read()\n"
-)
-
-
-@contextmanager
-def another_process(queue: Path) -> Iterator[subprocess.Popen[str]]:
-    """Writes the queue and reads it, until it is told to go or is killed."""
-    child = subprocess.Popen([sys.executable, "-c", HOLD, str(queue)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "up\n"
-        yield child
-    finally:
-        child.kill()
-        child.communicate()
 
 
 def filled(queue: Path, count: int = 40) -> None:
@@ -106,7 +88,7 @@ def test_a_survey_agrees_with_the_writer_and_the_readers(tmp_path: Path) -> None
 
 def test_a_healthy_queue_has_nothing_wrong_and_nothing_is_changed_by_looking(tmp_path: Path) -> None:
     queue = make_endpoint(Bus(tmp_path).raw_queue("venue"))
-    with another_process(queue):
+    with holder(queue, 40, reader=True):
         mark_ready(queue)
         with Lease(queue):
             (tmp_path / "streams" / "link").symlink_to(tmp_path)
@@ -129,7 +111,7 @@ def test_looking_never_turns_a_writer_away(tmp_path: Path) -> None:
 def test_a_writer_that_closed_and_one_that_was_killed_are_told_apart(tmp_path: Path) -> None:
     assert holder_of(tmp_path).state is HolderState.NONE
     queue = tmp_path / "q"
-    with another_process(queue) as child:
+    with holder(queue, 40, reader=True) as child:
         assert (holder_of(queue).state, holder_of(queue).pid) == (HolderState.LIVE, child.pid)
         child.send_signal(signal.SIGKILL)
         child.wait()
@@ -148,7 +130,7 @@ def test_a_writer_that_closed_and_one_that_was_killed_are_told_apart(tmp_path: P
 
 def test_a_writer_that_is_stopped_has_an_old_heartbeat(tmp_path: Path) -> None:
     queue = tmp_path / "q"
-    with another_process(queue) as child:
+    with holder(queue, 40, reader=True) as child:
         child.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, child.pid, os.WSTOPPED)
         found = examine(queue, 5.0, time.time_ns() + 10 * 10**9)
@@ -204,6 +186,8 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "index": (lambda q: flip(q / "index.meta", 9), "index.meta", "checksum mismatch"),
     "index long": (lambda q: (q / "index.meta").write_bytes(bytes(1000)), "index.meta", "oversized"),
     "lock": (lambda q: (q / "writer.lock").write_bytes(b"me"), "writer.lock", "truncated"),
+    "snapshot": (lambda q: flip(Snapshots(q).write(Snapshot(3, 0, b"state")), 33), "snapshots/snapshot_3.bin", "checksum mismatch"),
+    "origins": (lambda q: (q / ORIGIN).write_bytes(b"{}"), ORIGIN, "not whole"),
     "ready": (lambda q: (q / READY).write_bytes(b"yes"), READY, "truncated"),
 }
 
@@ -241,6 +225,19 @@ def test_every_damage_is_a_sentence_that_names_its_file(tmp_path: Path, name: st
     assert any(where == file and what in said for where, said in found), found
     assert {where for where, _ in found} <= {file, "000000002.q", "readers/r.meta"}
     assert all(finding.problem.advice for finding in examine(queue))
+
+
+def test_damaged_archives_are_found_in_their_store(tmp_path: Path) -> None:
+    queue, store = tmp_path / "q", tmp_path / "store"
+    filled(queue)
+    with Archiver(queue, store) as archiver:
+        while archiver.step() is not None:
+            pass
+    assert queues_below(tmp_path) == [queue, store]
+    assert wrong(store) == []
+    flip(store / archive_name(1), 40)
+    cut(store / archive_name(2), 20)
+    assert [file for file, _ in wrong(store)] == [archive_name(1), archive_name(2)]
 
 
 def test_missing_and_double_records_are_found_by_their_numbers(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from fireassay.reference.chronicle.bus.markers import LEASE, READY, lease_of, ready_of
 from fireassay.reference.chronicle.holder import HolderState
 from fireassay.reference.chronicle.segments import Extent, Stop, map_segment, name_of
+from fireassay.reference.chronicle.tools.cold_files import archives, is_store, origins, snapshots
 from fireassay.reference.chronicle.tools.survey import DEFAULT_TTL_S, Problem, Survey, is_queue, survey
 from fireassay.reference.files import read_small
 from fireassay.reference.mutants import is_selected
@@ -30,12 +31,10 @@ class Finding:
 
 
 def queues_below(path: Path) -> list[Path]:
-    """The path itself where it is a queue, else all below it; links are not followed. HarnessError where there is none."""
+    """Queues and stores of archives, at the path or below it; links are not followed. HarnessError where there is none."""
     if not path.is_dir():
         raise HarnessError(f"{path} is no directory; name a queue or the root of a bus")
-    if is_queue(path):
-        return [path]
-    found = [Path(place) for place, _, _ in os.walk(path) if is_queue(Path(place))]
+    found = [Path(place) for place, _, _ in os.walk(path) if is_queue(Path(place)) or is_store(Path(place))]
     if not found:
         raise HarnessError(f"there is no queue of chronicle in {path} or below")
     return sorted(found)
@@ -43,20 +42,26 @@ def queues_below(path: Path) -> list[Path]:
 
 def examine(queue: Path, ttl_s: float = DEFAULT_TTL_S, now_ns: int | None = None) -> Iterator[Finding]:
     """What is wrong first with the whole, then with each file; then what is merely worth knowing."""
-    now = time.time_ns() if now_ns is None else now_ns
-    facts = survey(queue, ttl_s, now)
     if is_selected("chronicle_doctor_blind"):
         return
-    problems = [
+    problems = [*archives(queue), *(_of_queue(queue, ttl_s, now_ns) if is_queue(queue) or not is_store(queue) else ())]
+    yield from (Finding(queue, problem) for problem in sorted(problems, key=lambda problem: not problem.wrong))
+
+
+def _of_queue(queue: Path, ttl_s: float, now_ns: int | None) -> list[Problem]:
+    now = time.time_ns() if now_ns is None else now_ns
+    facts = survey(queue, ttl_s, now)
+    return [
         *facts.problems,
         *_records(facts),
         *_index(queue),
         *_dead_readers(facts),
         *_markers(facts, ttl_s, now),
+        *snapshots(queue),
+        *origins(queue),
         *_left_behind(facts),
         *_deletable(facts),
     ]
-    yield from (Finding(queue, problem) for problem in sorted(problems, key=lambda problem: not problem.wrong))
 
 
 def _records(facts: Survey) -> Iterator[Problem]:
