@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fireassay.reference import core
+from fireassay.reference import core, exercise_ombus
 
 __all__ = ["CONTENT_LONG", "CONTENT_NEW", "CONTENT_OLD", "SHORT_LIMIT", "WORD_AFTER", "WORD_BEFORE", "WORKLOADS", "main"]
 
@@ -224,6 +224,7 @@ WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
     "chronicle": _chronicle,
     "chronicle-locked": _chronicle_locked,
     "chronicle-refused": _chronicle_refused,
+    **exercise_ombus.WORKLOADS,
 }
 
 

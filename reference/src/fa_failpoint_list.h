@@ -108,3 +108,4 @@ FAILPOINT(chronicle_sleep, SYSCALL, "a reader sleeps on notify_seq")
 FAILPOINT(chronicle_sleep_many, SYSCALL, "a reader of several queues sleeps on all of them")
 FAILPOINT(chronicle_lower, STORE, "the writer lowers waiters_pending")
 FAILPOINT(chronicle_wake, SYSCALL, "the writer wakes those who sleep")
+#include "ombus/ombus_failpoint_list.h"

@@ -85,3 +85,4 @@ MUTANT(chronicle_registration_stays, "CHR-28", "a registration that ends leaves 
 MUTANT(chronicle_disconnect_unseen, "CHR-29", "a subscriber is never told that its writer went")
 MUTANT(chronicle_book_zero_kept, "CHR-32", "a level that went to quantity 0 stays in the book")
 MUTANT(chronicle_merge_in_turn, "CHR-32", "streams are replayed one after the other instead of by ingest time")
+#include "ombus/ombus_mutant_list.h"

@@ -20,6 +20,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="A consumer built by somebody else would take its fields from the wrong bytes and deliver rubbish as orders.",
         seed="000 §3.1",
         verified=(Method.LAYOUT, Method.CASE),
+        errata=("seq is an atomic word, and the seed lets a slot have any size; a slot has a multiple of 8 bytes (ours).",),
     ),
     Clause(
         id="OMB-02",
@@ -156,6 +157,10 @@ CLAUSES: tuple[Clause, ...] = (
         why="A consumer on another core sees a record as ready while half of its bytes are still those of the previous lap.",
         seed="000 §3.3",
         verified=(Method.CASE, Method.MODEL, Method.HISTORY, Method.INSPECTION),
+        errata=(
+            "The seed's re-check of seq after the copy finds nothing while a slot is half rewritten; seq is 0 while the "
+            "producer writes the slot (ours).",
+        ),
         anomalies=("corrupt",),
     ),
     Clause(
@@ -266,6 +271,10 @@ CLAUSES: tuple[Clause, ...] = (
         why="A flipped bit becomes a price, or one damaged slot stops the consumer and with it the producer for good.",
         seed="000 §3.1, §5.1, §5.4",
         verified=(Method.CASE, Method.FAULT, Method.FUZZ),
+        errata=(
+            "No checksum covers wal_seq; where that of a damaged record is not the expected one it is not believed: the "
+            "expected sequence stays, and the next record shows the gap (ours).",
+        ),
         anomalies=("damage-served", "corrupt"),
     ),
     Clause(
@@ -281,6 +290,14 @@ CLAUSES: tuple[Clause, ...] = (
         why="An operator who gets one code for everything cannot tell a wrong configuration from a damaged region.",
         seed="000 §5.1",
         verified=(Method.CASE, Method.FAULT),
+        errata=(
+            "The seed has no code for what it does not describe; within its range these are ours: −816 the producer has left "
+            "and everything is read, −817 a released consumer's payload without a copy was overwritten, −818 the ring stayed "
+            "full for as long as the producer was told to wait, −819 to −822 the WAL cannot be opened, written, read, or is "
+            "damaged in the middle.",
+            "The seed does not say which code a header of impossible sizes gets; a capacity that is no power of two gets "
+            "−804, all others, and a file that has another size than they tell, −802 (ours).",
+        ),
     ),
     Clause(
         id="OMB-21",
@@ -320,6 +337,10 @@ CLAUSES: tuple[Clause, ...] = (
         why="One hung worker stops the matching engine for ever, or a released one reads overwritten slots as if they were good.",
         seed="000 §6.2, §6.4, §7.3",
         verified=(Method.CASE, Method.MODEL, Method.HISTORY, Method.KILL),
+        errata=(
+            "The seed lets a released consumer read on; its tail is moved by compare and swap only, so that it learns of the "
+            "release when it moves on, and registers again where the ring still holds its place or behind the gap (ours).",
+        ),
         anomalies=("stuck-writer", "contagion", "overwritten-view"),
     ),
     Clause(
@@ -334,6 +355,10 @@ CLAUSES: tuple[Clause, ...] = (
         why="A restarted worker has a hole in its book, or books trades twice without having been told that this can happen.",
         seed="000 §2, §6.2",
         verified=(Method.KILL, Method.HISTORY, Method.MODEL),
+        errata=(
+            "om_bus_endpoint_open has no cursor; it goes on behind the last sequence its tail in the stream says is consumed, "
+            "or at 1, and om_bus_endpoint_open_at takes a cursor of the consumer's own (ours).",
+        ),
         anomalies=("lost-write-process", "skipped-on-resume", "double-apply"),
         tolerated=("repeated-on-resume",),
     ),
@@ -354,6 +379,10 @@ CLAUSES: tuple[Clause, ...] = (
             "at offset 104.",
             "The seed is silent on consumers that still map the old object; the new producer invalidates the old object before it "
             "unlinks it, so that nobody stays on a dead map.",
+            "The seed does not say what consumers of a stream get whose producer has left; they read what is left and then "
+            "get −816, and whoever opens the object meanwhile gets −807 (ours).",
+            "The seed does not say what a second producer of a living one's stream gets; it gets −801, since the first holds "
+            "a lock on the object while it lives (ours).",
         ),
         anomalies=("lost-write-process", "inconsistent-position", "stuck-reader"),
     ),

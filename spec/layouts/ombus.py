@@ -26,10 +26,11 @@ WAL record (ours): one little-endian u64, seq in bits 0-39, type in 40-47, len i
 WAL payloads, of which the seed gives but the sizes (fields ours): INSERT 56 + user + aux, CANCEL, DEACTIVATE, ACTIVATE 24, MATCH 40.
 
 A block is valid if and only if it has its size, magic and version match and pads and reserved bytes are zero; further: a page's
-capacity is a power of two, slot_size is 25 to 65,559 (payload_len is 16 bits wide) and max_consumers is not 0. A frame is valid if and
-only if its type is known, body_len is that of its body and every record's crc32 is its payload's; control frames other than HEARTBEAT
-have wal_seq 0; total_payload_len is the sum of the records' payload_len (ours). A WAL record is valid if and only if its type is 1-6 or
-at least 0x80, it is whole, its CRC (if enabled) matches and its fill is zero; an all-zero header is no record.
+capacity is a power of two, slot_size is a multiple of 8 from 32 to 65,552 (seq is an atomic word, payload_len is 16 bits wide) and
+max_consumers is not 0. A frame is valid if and only if its type is known, body_len is that of its body and every record's crc32 is
+its payload's; control frames other than HEARTBEAT have wal_seq 0; total_payload_len is the sum of the records' payload_len (ours).
+A WAL record is valid if and only if its type is 1-6 or at least 0x80, it is whole, its CRC (if enabled) matches and its fill is zero;
+an all-zero header is no record.
 """
 
 import zlib
@@ -106,6 +107,13 @@ class ErrorCode(IntEnum):
     TCP_SEND = -813
     TCP_RECV = -814
     SUBSCRIBE_FAIL = -815
+    REPLACED = -816  # from here on ours
+    RELEASED = -817
+    BLOCKED = -818
+    WAL_OPEN = -819
+    WAL_WRITE = -820
+    WAL_READ = -821
+    WAL_DAMAGED = -822
 
 
 def region_size(slot_size: int = 256, capacity: int = 4096, max_consumers: int = 8) -> int:
@@ -129,7 +137,7 @@ SHM_HEADER = layout(
     "OMB-02",
     "magic" / Exact(Int32ul, 0x4F4D4253, "bad magic"),
     "version" / Exact(Int32ul, 1, "bad version"),
-    "slot_size" / Within(Int32ul, range(25, 24 + (1 << 16))),
+    "slot_size" / Within(Int32ul, range(32, 24 + (1 << 16), 8)),
     "capacity" / Within(Int32ul, frozenset(1 << bit for bit in range(32))),
     "max_consumers" / Within(Int32ul, range(1, 1 << 32)),
     "flags" / Int32ul,

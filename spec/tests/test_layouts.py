@@ -174,8 +174,9 @@ def test_the_default_region_of_the_ring_has_1053184_bytes() -> None:
     assert ombus.region_size() == 1_053_184
 
 
-def test_the_error_codes_run_from_minus_800_to_minus_815() -> None:
-    assert [int(code) for code in ombus.ErrorCode] == list(range(-800, -816, -1))
+def test_the_error_codes_of_the_seed_run_from_minus_800_to_minus_815_and_ours_follow() -> None:
+    assert [int(code) for code in ombus.ErrorCode] == list(range(-800, -823, -1))
+    assert ombus.ErrorCode.SUBSCRIBE_FAIL == -815
 
 
 @pytest.mark.parametrize("name", MAGICS)

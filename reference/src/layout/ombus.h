@@ -14,6 +14,9 @@
 #define OMBUS_SHM_VERSION 1u
 #define OMBUS_FRAME_MAGIC 0x4F4D4246u
 #define OMBUS_TAIL_UNREGISTERED UINT64_MAX
+#define OMBUS_FLAG_CRC 1u /* every payload's crc32 is set and checked */
+#define OMBUS_FLAGS OMBUS_FLAG_CRC
+#define OMBUS_SLOT_HEADER 24u
 
 typedef struct ombus_slot_header {
     uint64_t seq;
