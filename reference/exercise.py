@@ -146,6 +146,13 @@ class _Chronicle:
                 last = room[count[0] - 1]
                 self.do(lambda: self.lib.chronicle_reader_commit(self.reader, last.next_segment, last.next_offset, self.err))  # noqa: B023
 
+    def retain(self) -> None:
+        found = self.ffi.new("chronicle_retained *")
+        self.do(lambda: self.lib.chronicle_writer_retain(self.writer, self.ffi.NULL, 0, found, self.err))
+
+    def unregister(self) -> None:
+        self.do(lambda: self.lib.chronicle_reader_unregister(self.reader, self.err))
+
     def wait(self) -> None:
         """Sleeps for a millisecond at the end of the log, then at the ends of two."""
         both = self.ffi.new("chronicle_reader *[]", [self.reader, self.reader])
@@ -189,7 +196,9 @@ def _chronicle(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         queue.wait()
         queue.append(1)  # and rings
         queue.read_all()
-        queue.close("reader")
+        queue.append(5)
+        queue.retain()
+        queue.unregister()
         queue.close("writer")
         return queue.status
 

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -9,13 +10,15 @@ from typing import Any, Self
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.columns import Columns, gathered
+from fireassay.reference.chronicle.heart import Heart
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
 
-__all__ = ["HEADER", "Batch", "BusyPoll", "Copied", "Hybrid", "Message", "Reader", "WaitStrategy", "message_of", "span"]
+__all__ = ["HEADER", "HEARTBEAT_S", "Batch", "BusyPoll", "Copied", "Hybrid", "Message", "Reader", "WaitStrategy", "message_of", "span"]
 
 HEADER = 64  # of a segment and of a record; records begin at multiples of it
 
+HEARTBEAT_S = 1.0
 _SLICE_S = 0.05  # signals reach Python between slices of a wait
 
 
@@ -86,6 +89,7 @@ class Reader:
         *,
         local_size: int = DEFAULT_SEGMENT_SIZE,
         strategy: WaitStrategy = Hybrid(),
+        heartbeat_s: float = HEARTBEAT_S,
         variant: str | None = None,
     ) -> None:
         self.path, self.name = Path(path), name
@@ -105,6 +109,7 @@ class Reader:
         self.opened_at = int(self._reader.next_seq)  # the number of the first record it will read
         self.was_reset = bool(self._reader.was_reset)
         self.segment_size = int(self._reader.segment_size)
+        self._heart = Heart(self.heartbeat, heartbeat_s)
 
     def read_batch(self, limit: int, wait_s: float = 0.0) -> Batch:
         """At most `limit` messages; waits for the first one up to that time."""
@@ -159,6 +164,20 @@ class Reader:
         """The next message read is the one that begins at that place between two records."""
         self._check(self._lib.chronicle_reader_seek(self._reader, segment, offset, self._err))
 
+    def seek_oldest(self) -> None:
+        """The next message read is the oldest there is; the way on for a reader whose segment has been deleted."""
+        self._check(self._lib.chronicle_reader_seek_oldest(self._reader, self._err))
+
+    @property
+    def missing(self) -> bool:
+        """Whether what it would read next has been deleted."""
+        return bool(self._reader.missing)
+
+    def heartbeat(self) -> None:
+        """Says that this reader lives, so that what it has not committed is kept for it; its own thread does so too."""
+        if self._open:
+            self._lib.chronicle_reader_heartbeat(self._reader)
+
     def commit(self, segment: int, offset: int) -> None:
         """Everything before that place is done with; survives the death of this process."""
         self._check(self._lib.chronicle_reader_commit(self._reader, segment, offset, self._err))
@@ -176,10 +195,18 @@ class Reader:
         return int(self._lib.chronicle_reader_writer_heartbeat(self._reader))
 
     def close(self) -> None:
-        """Its place stays. Twice is harmless."""
+        """Its place stays, and is held until the TTL has passed: a reader of that name resumes there. Twice is harmless."""
+        self._end_with(self._lib.chronicle_reader_close)
+
+    def unregister(self) -> None:
+        """Closes it for good: nobody resumes, and nothing is held for it any more. After a close it does nothing."""
+        self._end_with(self._lib.chronicle_reader_unregister)
+
+    def _end_with(self, end: Callable[[Any, Any], int]) -> None:
         if self._open:
+            self._heart.stop()
             self._open = False
-            self._check(self._lib.chronicle_reader_close(self._reader, self._err))
+            self._check(end(self._reader, self._err))
 
     def __enter__(self) -> Self:
         return self

@@ -1,7 +1,6 @@
 """The one writer of a queue."""
 
 import os
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.columns import lengths_of
+from fireassay.reference.chronicle.heart import Heart
+from fireassay.reference.chronicle.limits import UNBOUNDED, Limits, Retained, retained
 
 __all__ = ["DEFAULT_SEGMENT_SIZE", "HEARTBEAT_S", "PAD", "Appended", "Writer"]
 
@@ -37,6 +38,7 @@ class Writer:
         segment_size: int = DEFAULT_SEGMENT_SIZE,
         *,
         heartbeat_s: float = HEARTBEAT_S,
+        limits: Limits = UNBOUNDED,
         variant: str | None = None,
     ) -> None:
         self.path = Path(path)
@@ -44,17 +46,18 @@ class Writer:
         self._err = self._ffi.new("fa_error *")
         self._writer = self._ffi.new("chronicle_writer *")
         self._open = False
-        self._stop = threading.Event()
-        self._heart: threading.Thread | None = None
         self._check(self._lib.chronicle_writer_open(self._writer, os.fsencode(self.path), segment_size, self._err))
         self._open = True
         self.segment_size = int(self._writer.segment_size)
         self.max_payload = int(self._lib.chronicle_writer_max_payload(self._writer))
         self.epoch = int(self._writer.epoch)
         self.opened_at = self.next_seq
-        if heartbeat_s > 0:
-            self._heart = threading.Thread(target=self._beat, args=(heartbeat_s,), name="chronicle-heartbeat", daemon=True)
-            self._heart.start()
+        try:
+            self._lib.chronicle_writer_limit(self._writer, limits.native(self._ffi, self.segment_size))
+        except ValueError:
+            self._lib.chronicle_writer_close(self._writer, self._ffi.NULL)
+            raise
+        self._heart = Heart(lambda: self._lib.chronicle_writer_heartbeat(self._writer), heartbeat_s)
 
     @property
     def next_seq(self) -> int:
@@ -120,6 +123,13 @@ class Writer:
         """Everything appended so far, by earlier writers too, survives power loss."""
         self._check(self._lib.chronicle_writer_flush_sync(self._writer, self._err))
 
+    def retain(self, room: int = 64) -> Retained:
+        """Deletes the segments that no live reader needs, and tells at most `room` readers as it found them."""
+        told, out = self._ffi.new("chronicle_standing_of[]", room), self._ffi.new("chronicle_retained *")
+        err = self._ffi.new("fa_error *")  # any thread may call this
+        core.check(self._ffi, err, self._lib.chronicle_writer_retain(self._writer, told, room, out, err))
+        return retained(self._ffi, out, told, room)
+
     def heartbeat(self) -> None:
         if self._open:
             self._lib.chronicle_writer_heartbeat(self._writer)
@@ -128,9 +138,7 @@ class Writer:
         """Twice is harmless."""
         if not self._open:
             return
-        self._stop.set()
-        if self._heart is not None:
-            self._heart.join()
+        self._heart.stop()
         self._open = False
         self._check(self._lib.chronicle_writer_close(self._writer, self._err))
 
@@ -139,10 +147,6 @@ class Writer:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-
-    def _beat(self, interval_s: float) -> None:
-        while not self._stop.wait(interval_s):
-            self._lib.chronicle_writer_heartbeat(self._writer)
 
     def _check(self, status: int) -> Any:
         return core.check(self._ffi, self._err, status)

@@ -7,6 +7,7 @@
 #ifndef FA_ERROR_H
 #define FA_ERROR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The numbers of fireassay.spec.outcomes.ErrorClass. */
@@ -36,6 +37,15 @@ typedef struct fa_error {
 
 int fa_fail(fa_error *err, int error_class, int errnum, const char *where, const char *format, ...)
     __attribute__((cold, format(printf, 5, 6)));
+
+/* An error that was held back at first comes out after all. */
+static inline int fa_pass(fa_error *err, const fa_error *why)
+{
+    if (err != NULL) {
+        *err = *why;
+    }
+    return why->status;
+}
 
 /* The class an errno belongs to when a system call gave it. */
 int fa_error_class_of(int errnum) __attribute__((cold));

@@ -109,3 +109,10 @@ FAILPOINT(chronicle_sleep_many, SYSCALL, "a reader of several queues sleeps on a
 FAILPOINT(chronicle_lower, STORE, "the writer lowers waiters_pending")
 FAILPOINT(chronicle_wake, SYSCALL, "the writer wakes those who sleep")
 #include "ombus/ombus_failpoint_list.h"
+FAILPOINT(chronicle_readers_flock, SYSCALL, "a reader locks the directory of readers while it registers")
+FAILPOINT(chronicle_meta_look, SYSCALL, "retention opens a reader's meta file")
+FAILPOINT(chronicle_meta_pread, SYSCALL, "retention reads a reader's place")
+FAILPOINT(chronicle_meta_remove, SYSCALL, "a reader that unregisters removes its meta file")
+FAILPOINT(chronicle_retention_flock, SYSCALL, "retention locks the directory of readers")
+FAILPOINT(chronicle_retention_scan, SYSCALL, "retention searches the directory for readers")
+FAILPOINT(chronicle_retention_unlink, SYSCALL, "retention deletes a segment")

@@ -86,3 +86,13 @@ MUTANT(chronicle_disconnect_unseen, "CHR-29", "a subscriber is never told that i
 MUTANT(chronicle_book_zero_kept, "CHR-32", "a level that went to quantity 0 stays in the book")
 MUTANT(chronicle_merge_in_turn, "CHR-32", "streams are replayed one after the other instead of by ingest time")
 #include "ombus/ombus_mutant_list.h"
+MUTANT(chronicle_capacity_ignored, "CHR-15", "the writer rolls although its budget of segments is used up")
+MUTANT(chronicle_meta_one_slot, "CHR-17", "a reader's commit overwrites the slot that counts")
+MUTANT(chronicle_heart_stopped, "CHR-18", "a reader's heartbeat does not beat")
+MUTANT(chronicle_ttl_ignored, "CHR-18", "a reader whose heartbeat is long past still holds its segments")
+MUTANT(chronicle_lag_ignored, "CHR-19", "a reader holds its segments however far it is behind")
+MUTANT(chronicle_retain_early, "CHR-20", "a segment goes when a live reader has entered it, not when it has left it")
+MUTANT(chronicle_retain_current, "CHR-20", "without live readers the current segment goes too")
+MUTANT(chronicle_retain_unlocked, "CHR-20", "retention deletes while a reader registers")
+MUTANT(chronicle_unregister_kept, "CHR-21", "a reader that unregisters leaves its meta file")
+MUTANT(chronicle_missing_hidden, "CHR-24", "a reader whose segment has been deleted goes on at the oldest without a word")

@@ -25,7 +25,7 @@ ELSEWHERE = {
     "chronicle_publish_repair", "chronicle_pad_clear", "chronicle_announce", "chronicle_sleep", "chronicle_sleep_many",
     "chronicle_bell_mmap", "chronicle_bell_munmap", "chronicle_lower", "chronicle_wake",
 }  # fmt: skip
-READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_")
+READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_", "chronicle_retention_")
 POINTS = [
     point.name
     for point in failpoints()
@@ -128,7 +128,7 @@ def test_a_reader_killed_inside_its_commit_resumes_at_the_old_or_the_new_place(c
     for name in ("chronicle_meta_slot", "chronicle_meta_crc"):
         with Reader(queue, "r") as reader:
             start = reader.opened_at
-        control.arm(name, Action.CRASH, nth=2)
+        control.arm(name, Action.CRASH, nth=3)  # the first says that it lives again, the second commits
         settings = {**os.environ, "FIREASSAY_CORE": "failpoints", "FIREASSAY_FAILPOINTS": str(control.path)}
         done = subprocess.run([sys.executable, "-c", script, str(queue)], env=settings, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout.split()) == (-signal.SIGKILL, [str(start)])

@@ -1,7 +1,6 @@
 """Each deliberate fault of chronicle shows itself, and the same steps without it do not."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -13,55 +12,16 @@ import pytest
 
 from fireassay.conformance.tests.test_mutation import MUTANTS as EXAMINED
 from fireassay.reference import core, mutants
-from fireassay.reference.chronicle.reader import Message, Reader
-from fireassay.reference.chronicle.writer import PAD, Writer
-from fireassay.reference.failpoints import Action, ControlFile
+from fireassay.reference.chronicle.reader import Reader
+from fireassay.reference.chronicle.writer import PAD
+from fireassay.reference.failpoints import Action
 from fireassay.reference.tests.chronicle_files import assert_consistent, control_of, readable
-from fireassay.reference.tests.test_chronicle_cold_mutants import SHOWN_BY as ELSEWHERE
+from fireassay.reference.tests.mutant_steps import OK, SEGMENT, armed, drained, filled, numbers, reader, shows, writer
+from fireassay.reference.tests.test_chronicle_cold_mutants import SHOWN_BY as COLD
+from fireassay.reference.tests.test_chronicle_retention_mutants import SHOWN_BY as KEPT
+from fireassay.reference.tests.test_chronicle_wait_mutants import SHOWN_BY as WAITING
 from fireassay.spec.layouts import LayoutError
 from fireassay.spec.outcomes import ErrorClass
-
-SEGMENT = 1024
-OK = "ok"
-
-
-def writer(queue: Path, size: int = SEGMENT) -> Writer:
-    return Writer(queue, size, heartbeat_s=0, variant="mutants")
-
-
-def reader(queue: Path, name: str = "r", size: int = SEGMENT) -> Reader:
-    return Reader(queue, name, local_size=size, variant="mutants")
-
-
-def drained(port: Reader) -> list[Message]:
-    found: list[Message] = []
-    while not (batch := port.read_batch(3)).end:
-        found += batch.messages
-    return found
-
-
-def numbers(port: Reader) -> list[int]:
-    return [int(message.payload) for message in drained(port)]
-
-
-def filled(queue: Path, count: int = 30) -> Writer:
-    made = writer(queue)
-    for number in range(count):
-        made.append(b"%0130d" % number)  # a segment has room left that must be padded
-    return made
-
-
-@contextmanager
-def armed(where: Path) -> Iterator[ControlFile]:
-    """A control file that acts in this process."""
-    ffi, lib = core.load("mutants")
-    err = ffi.new("fa_error *")
-    with ControlFile.create(where, "mutants") as control:
-        core.check(ffi, err, lib.fa_failpoint_attach(os.fsencode(where), err))
-        try:
-            yield control
-        finally:
-            lib.fa_failpoint_detach(err)
 
 
 def sequences_stand_where_they_belong(where: Path) -> str:
@@ -262,106 +222,6 @@ def a_flush_syncs(where: Path) -> str:
         return OK if control.hits("chronicle_flush_current") == 1 else "nothing was synced"
 
 
-def hits_of_a_wake(where: Path, sleepers: int) -> int:
-    with armed(where / "control") as control, writer(where / "q") as queue, reader(where / "q") as port:
-        control.arm("chronicle_wake", Action.COUNT)
-        thread = threading.Thread(target=lambda: port.wait(1.0))
-        if sleepers:
-            thread.start()
-            while not control_of(where / "q")["waiters_pending"]:
-                pass
-        queue.append(b"x")
-        if sleepers:
-            thread.join()
-        return control.hits("chronicle_wake")
-
-
-def a_sleeper_is_woken(where: Path) -> str:
-    return OK if hits_of_a_wake(where, 1) == 1 else "the sleeper was not woken"
-
-
-def nobody_is_woken_for_nothing(where: Path) -> str:
-    return OK if hits_of_a_wake(where, 0) == 0 else "a wake call for nobody"
-
-
-SLEEPER = (
-    "import sys; from fireassay.reference.chronicle.reader import Hybrid, Reader\n"
-    "with Reader(sys.argv[1], sys.argv[2], strategy=Hybrid(0)) as r:\n"
-    "    while (m := r.read_batch(1, 30).messages)[0].payload != b'last': pass\n"
-    "    print(r.late)\n"
-)
-LISTENER = (
-    "import sys; from fireassay.reference.chronicle.writer import Writer\n"
-    "with Writer(sys.argv[1], heartbeat_s=0) as w:\n"
-    "    for line in sys.stdin: print(w.append(line.strip().encode()), flush=True)\n"
-)
-
-
-@contextmanager
-def stopping(control: ControlFile, name: str, script: str, *arguments: object) -> Iterator[subprocess.Popen[bytes]]:
-    """A child under the same mutant that will stop at the failpoint."""
-    control.arm(name, Action.STOP)
-    mutant = next((found for found in SHOWN_BY if mutants.is_selected(found)), "")
-    settings = {**os.environ, "FIREASSAY_CORE": "mutants", "FIREASSAY_MUTANT": mutant, "FIREASSAY_FAILPOINTS": str(control.path)}
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    with subprocess.Popen(command, env=settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        try:
-            yield child
-        finally:
-            child.kill()
-
-
-def stands(child: subprocess.Popen[bytes]) -> None:
-    assert os.WIFSTOPPED(os.waitpid(child.pid, os.WUNTRACED)[1])
-
-
-def goes_on(child: subprocess.Popen[bytes], control: ControlFile, name: str) -> None:
-    control.disarm(name)
-    child.send_signal(signal.SIGCONT)
-
-
-def a_waiter_looks_again(where: Path) -> str:
-    with (
-        writer(where / "q") as queue,
-        ControlFile.create(where / "control", "mutants") as control,
-        stopping(control, "chronicle_announce", SLEEPER, where / "q", "r") as child,
-    ):
-        stands(child)
-        queue.append(b"last")
-        goes_on(child, control, "chronicle_announce")
-        return OK if child.communicate()[0] == b"0\n" else "the waiter slept over a record"
-
-
-def a_waiter_on_its_way_is_not_forgotten(where: Path) -> str:
-    """One sleeps; the writer has seen its flag and not yet lowered it; another has announced itself and not yet slept."""
-    with (
-        ControlFile.create(where / "mine", "mutants") as mine,
-        ControlFile.create(where / "others", "mutants") as others,
-        stopping(mine, "chronicle_lower", LISTENER, where / "q") as queue,
-    ):
-        assert queue.stdin is not None
-        assert queue.stdout is not None
-        queue.stdin.write(b"zero\n")
-        queue.stdin.flush()
-        assert queue.stdout.readline() == b"0\n"
-        with reader(where / "q", "first") as first:
-            assert not first.wait(0) or drained(first)
-            first.wait(0.001)
-        queue.stdin.write(b"one\n")
-        queue.stdin.flush()
-        stands(queue)
-        with stopping(others, "chronicle_sleep", SLEEPER, where / "q", "second") as second:
-            stands(second)
-            goes_on(queue, mine, "chronicle_lower")
-            assert queue.stdout.readline() == b"1\n"
-            goes_on(second, others, "chronicle_sleep")
-            while "futex" not in Path(f"/proc/{second.pid}/wchan").read_text():
-                assert second.poll() is None
-            queue.stdin.write(b"last\n")
-            queue.stdin.flush()
-            return OK if second.communicate()[0] == b"0\n" else "a waiter slept over a record"
-
-
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_header_swapped": sequences_stand_where_they_belong,
     "chronicle_commit_bare": an_empty_record_is_read,
@@ -374,10 +234,6 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "chronicle_seqlock_even": segment_and_offset_change_together,
     "chronicle_lock_ignored": a_second_writer_is_refused,
     "chronicle_roll_unpadded": a_reader_passes_every_roll,
-    "chronicle_wake_never": a_sleeper_is_woken,
-    "chronicle_wake_always": nobody_is_woken_for_nothing,
-    "chronicle_wait_unchecked": a_waiter_looks_again,
-    "chronicle_wake_lost": a_waiter_on_its_way_is_not_forgotten,
     "chronicle_hint_followed": a_lagging_reader_misses_nothing,
     "chronicle_seal_ignored": a_reader_stays_until_the_seal,
     "chronicle_tail_unrepaired": a_torn_tail_is_passed,
@@ -395,16 +251,14 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
 
 def test_every_mutant_of_chronicle_is_shown() -> None:
     """Here, or by the cases of its clause: they are examined with it."""
-    assert {*SHOWN_BY, *ELSEWHERE, *EXAMINED} == {mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")}
+    assert {*SHOWN_BY, *WAITING, *KEPT, *COLD, *EXAMINED} == {
+        mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")
+    }
 
 
 @pytest.mark.parametrize("name", SHOWN_BY)
 def test_the_mutant_shows_and_the_sound_build_does_not(tmp_path: Path, name: str) -> None:
-    (tmp_path / "sound").mkdir()
-    (tmp_path / "mutant").mkdir()
-    assert SHOWN_BY[name](tmp_path / "sound") == OK
-    with mutants.selected(name):
-        assert SHOWN_BY[name](tmp_path / "mutant") != OK
+    shows(tmp_path, name, SHOWN_BY[name])
 
 
 def test_a_target_takes_its_mutant_from_the_environment(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_readers_are_independent_and_resume_at_their_commits(tmp_path: Path) -> 
             assert (reader.opened_at, reader.was_reset) == (take, False)
             assert seqs(reader, 7) == list(range(take, 30))
     slot = layout.committed_slot((tmp_path / "q" / "readers" / "b.meta").read_bytes())
-    assert (slot["generation"], slot["pid"]) == (2, os.getpid())
+    assert (slot["generation"], slot["pid"]) == (3, os.getpid()), "made, committed, and alive again"
 
 
 def test_a_torn_slot_falls_back_to_the_older_commit(tmp_path: Path) -> None:

@@ -137,7 +137,13 @@ CLAUSES: tuple[Clause, ...] = (
         why="One lost wake-up and a strategy sleeps through the market with its data already in memory.",
         seed="003 §3.2",
         verified=(Method.HISTORY, Method.KILL, Method.CASE, Method.MODEL),
-        errata=("Erratum: §5.4 wakes after each commit while §3.2 wakes only when waiters are pending. Ruling: §3.2 prevails.",),
+        errata=(
+            "Erratum: §5.4 wakes after each commit while §3.2 wakes only when waiters are pending. Ruling: §3.2 prevails.",
+            (
+                "Ours: waiters_pending is a flag. A waiter sets it to 1; the writer that finds it set lowers it, changes notify_seq "
+                "after that, and wakes all. A count that a killed waiter left too high would cost every later commit a system call."
+            ),
+        ),
     ),
     Clause(
         id="CHR-11",
@@ -278,6 +284,14 @@ CLAUSES: tuple[Clause, ...] = (
         why="A reader that is merely slow finds its next segment gone and has to rebuild its state in the middle of the day.",
         seed="003 §9.3",
         verified=(Method.HISTORY, Method.MODEL, Method.KILL),
+        errata=(
+            (
+                "Ours: only the writer deletes, oldest first, under an exclusive advisory lock on the directory readers/; a reader "
+                "registers under the shared one, from before it looks for its segment until its meta file is there. One that stands "
+                "inside its registration for longer than the TTL is no longer waited for."
+            ),
+            "Ours: the segment before the current one stays while the current one is empty, since it tells which number comes next.",
+        ),
     ),
     Clause(
         id="CHR-21",
@@ -287,6 +301,13 @@ CLAUSES: tuple[Clause, ...] = (
         why="Every restart under a new name would leave a reader that holds segments back until its TTL has passed.",
         seed="003 §9.4",
         verified=(Method.CASE,),
+        errata=(
+            (
+                "Erratum: a meta file that goes with every clean shutdown cannot be what a restarted reader resumes from (§9.1, "
+                "CHR-25). Ruling: a reader that is done for good unregisters, and that removes its meta file; one that merely closes "
+                "keeps its place, and holds its segments until its TTL has passed."
+            ),
+        ),
     ),
     Clause(
         id="CHR-22",

@@ -9,6 +9,32 @@ typedef struct chronicle_writer {
     ...;
 } chronicle_writer;
 
+typedef struct chronicle_limits {
+    uint64_t max_segments;
+    uint64_t ttl_ns;
+    uint64_t max_lag;
+    uint32_t retains;
+    ...;
+} chronicle_limits;
+
+typedef struct chronicle_standing_of {
+    char name[201];
+    uint32_t standing;
+    uint32_t segment;
+    uint64_t offset;
+    uint64_t heartbeat_ns;
+    uint64_t lag;
+    ...;
+} chronicle_standing_of;
+
+typedef struct chronicle_retained {
+    uint32_t oldest;
+    uint32_t deleted;
+    uint32_t busy;
+    uint32_t padding;
+    uint64_t readers;
+} chronicle_retained;
+
 typedef struct chronicle_record {
     const void *payload;
     uint64_t seq;
@@ -25,6 +51,7 @@ typedef struct chronicle_reader {
     uint64_t segment_size;
     uint64_t next_seq;
     uint32_t was_reset;
+    uint32_t missing;
     uint64_t late;
     ...;
 } chronicle_reader;
@@ -36,6 +63,8 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
 int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payloads, const uint64_t *lengths,
                                   size_t count, uint64_t *seqs, size_t *done, fa_error *err);
 int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err);
+void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *limits);
+int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err);
 int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
 void chronicle_writer_heartbeat(chronicle_writer *writer);
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
@@ -47,10 +76,13 @@ int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns, fa_erro
 int chronicle_reader_wait_any(chronicle_reader *const *readers, size_t count, uint64_t timeout_ns, fa_error *err);
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
+int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err);
+void chronicle_reader_heartbeat(chronicle_reader *reader);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
 uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);
 uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader);
 int chronicle_reader_close(chronicle_reader *reader, fa_error *err);
+int chronicle_reader_unregister(chronicle_reader *reader, fa_error *err);
 
 void chronicle_record_gather(const chronicle_record *records, size_t count, void *to);
 

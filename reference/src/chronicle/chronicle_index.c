@@ -29,7 +29,7 @@ int chronicle_index_read(int dirfd, chronicle_index *index, bool *found, fa_erro
     *found = false;
     const int fd = fa_persist_open(chronicle_index_attach, dirfd, CHRONICLE_INDEX_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
     if (fd < 0) {
-        return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_fail(err, fa_error_class_in(fd), fa_error_errno_in(fd), why.where, "%s", why.message);
+        return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_pass(err, &why);
     }
     const ssize_t got = fa_persist_pread_upto(chronicle_index_pread, fd, index, sizeof *index, 0, err);
     (void)close(fd);

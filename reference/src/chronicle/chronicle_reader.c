@@ -8,6 +8,7 @@
 #include "fa_persist.h"
 
 #define CHRONICLE_READER_SPIN_NS 10000u
+#define CHRONICLE_READER_SEEK_TRIES 100
 
 static bool chronicle_reader_at_boundary(const chronicle_reader *reader)
 {
@@ -48,13 +49,12 @@ static void chronicle_reader_settle(chronicle_reader *reader, uint64_t wanted)
     reader->next_seq = seq == UINT64_MAX ? 0 : seq;
 }
 
-static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa_error *err)
+/* Under the lock of the readers' directory: what is here stays until our file says that we need it. */
+static int chronicle_reader_place(chronicle_reader *reader, int readers, const char *name, fa_error *err)
 {
     chronicle_segment_range range;
-    uint32_t segment = 0;
-    uint64_t offset = CHRONICLE_RECORD_FIRST;
     bool resumed = false;
-    int status = chronicle_meta_open(reader->dirfd, name, &reader->meta, &segment, &offset, &resumed, err);
+    int status = chronicle_meta_open(readers, name, &reader->meta, &resumed, err);
     if (status == 0) {
         status = chronicle_segment_list(reader->dirfd, &range, err);
     }
@@ -64,13 +64,20 @@ static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa
     if (!range.any) {
         return fa_fail(err, FA_MISSING, 0, "chronicle_reader_open", "the queue has no segment");
     }
-    if (resumed && segment < range.oldest) {
-        return fa_fail(err, FA_MISSING, 0, "chronicle_reader_open", "SegmentMissing: %s was committed to segment %u, the oldest is %u", name,
-                       segment, range.oldest);
+    uint32_t segment = resumed ? reader->meta.slot.segment : range.oldest;
+    uint64_t offset = resumed ? reader->meta.slot.offset : CHRONICLE_RECORD_FIRST;
+    if (resumed) {
+        chronicle_meta_beat(&reader->meta);
     }
-    if (!resumed) {
-        segment = FA_MUTANT(chronicle_reader_newest) ? range.latest : range.oldest;
-    } else if (segment > range.latest || offset < CHRONICLE_RECORD_FIRST || offset > reader->segment_size) {
+    if (segment < range.oldest) {
+        if (FA_MUTANT(chronicle_missing_hidden)) {
+            return chronicle_reader_seek_oldest(reader, err);
+        }
+        reader->missing = 1;
+        reader->segment.id = segment;
+        return 0;
+    }
+    if (segment > range.latest || offset < CHRONICLE_RECORD_FIRST || offset > reader->segment_size) {
         reader->was_reset = 1;
         segment = segment > range.latest ? range.latest : segment;
         offset = reader->segment_size;
@@ -83,8 +90,19 @@ static int chronicle_reader_place(chronicle_reader *reader, const char *name, fa
     if (resumed) {
         return 0;
     }
-    status = chronicle_meta_create(reader->dirfd, name, segment, reader->offset, err);
-    return status != 0 ? status : chronicle_meta_open(reader->dirfd, name, &reader->meta, &segment, &offset, &resumed, err);
+    status = chronicle_meta_create(readers, name, segment, reader->offset, err);
+    return status != 0 ? status : chronicle_meta_open(readers, name, &reader->meta, &resumed, err);
+}
+
+static int chronicle_reader_register(chronicle_reader *reader, const char *name, fa_error *err)
+{
+    const int readers = chronicle_meta_enter(reader->dirfd, err);
+    if (readers < 0) {
+        return readers;
+    }
+    const int status = chronicle_reader_place(reader, readers, name, err);
+    (void)close(readers);
+    return status;
 }
 
 int chronicle_reader_open(chronicle_reader *reader, const char *path, const char *name, uint64_t local_size, fa_error *err)
@@ -104,7 +122,7 @@ int chronicle_reader_open(chronicle_reader *reader, const char *path, const char
         while (FA_MUTANT(chronicle_gen_awaited) && FA_LOAD_ACQUIRE(&reader->control.block->segment_gen) % 2 != 0) {
             chronicle_clock_pause(CHRONICLE_MILLISECOND);
         }
-        status = chronicle_reader_place(reader, name, err);
+        status = chronicle_reader_register(reader, name, err);
     }
     if (status != 0) {
         (void)chronicle_reader_close(reader, NULL);
@@ -119,17 +137,51 @@ static bool chronicle_reader_next_exists(const chronicle_reader *reader)
     return faccessat(reader->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+static int chronicle_reader_gone(chronicle_reader *reader, uint32_t id, fa_error *err)
+{
+    reader->missing = 1;
+    return fa_fail(err, FA_MISSING, 0, "chronicle_reader_read", "SegmentMissing: segment %u has been deleted; go on at the oldest or elsewhere", id);
+}
+
+static int chronicle_reader_move(chronicle_reader *reader, const chronicle_segment *to, uint64_t offset, fa_error *err)
+{
+    const int unmapped = chronicle_segment_unmap(&reader->segment, err);
+    reader->segment = *to;
+    reader->offset = offset;
+    reader->missing = 0;
+    return unmapped;
+}
+
+/* That segment is not there. Segments go from the oldest on, so one before the oldest has been deleted; any other is still to come. */
+static int chronicle_reader_await(chronicle_reader *reader, uint32_t id, fa_error *err)
+{
+    chronicle_segment_range range;
+    if (FA_LOAD_RELAXED(&reader->control.block->current_segment) < id) {
+        return 0; /* as nearly always: no look at the directory */
+    }
+    const int status = chronicle_segment_list(reader->dirfd, &range, err);
+    if (status != 0 || !range.any || range.oldest <= id) {
+        return status;
+    }
+    if (FA_MUTANT(chronicle_missing_hidden)) {
+        return chronicle_reader_seek_oldest(reader, err) == 0 ? 1 : 0;
+    }
+    return chronicle_reader_gone(reader, id, err);
+}
+
 /* 1: the reader stands at the start of that segment. 0: it is not there yet. */
 static int chronicle_reader_enter(chronicle_reader *reader, uint32_t id, fa_error *err)
 {
     chronicle_segment next = {.fd = -1};
-    const int status = chronicle_segment_map(reader->dirfd, id, reader->segment_size, false, &next, err);
-    if (status != 0) {
-        return fa_error_class_in(status) == FA_MISSING ? 0 : status;
+    fa_error why = {0};
+    const int status = chronicle_segment_map(reader->dirfd, id, reader->segment_size, false, &next, &why);
+    if (status != 0 && fa_error_class_in(status) == FA_MISSING) {
+        return chronicle_reader_await(reader, id, err);
     }
-    const int unmapped = chronicle_segment_unmap(&reader->segment, err);
-    reader->segment = next;
-    reader->offset = CHRONICLE_RECORD_FIRST;
+    if (status != 0) {
+        return fa_pass(err, &why);
+    }
+    const int unmapped = chronicle_reader_move(reader, &next, CHRONICLE_RECORD_FIRST, err);
     return unmapped != 0 ? unmapped : 1;
 }
 
@@ -164,8 +216,11 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
 {
     *count = 0;
     *end = 0;
-    if (reader->segment.map == NULL) {
+    if (reader->meta.map == NULL) {
         return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_read", "the reader is closed");
+    }
+    if (reader->missing != 0) {
+        return chronicle_reader_gone(reader, reader->segment.map == NULL ? reader->segment.id : reader->segment.id + 1, err);
     }
     if (FA_MUTANT(chronicle_hint_followed)) {
         const int status = chronicle_reader_follow_hint(reader, err);
@@ -193,7 +248,7 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
 
 bool chronicle_reader_ready(const chronicle_reader *reader)
 {
-    if (reader->segment.map == NULL || FA_MUTANT(chronicle_hint_followed) || FA_MUTANT(chronicle_seal_ignored)) {
+    if (reader->meta.map == NULL || reader->missing != 0 || FA_MUTANT(chronicle_hint_followed) || FA_MUTANT(chronicle_seal_ignored)) {
         return true;
     }
     if (!chronicle_reader_at_boundary(reader) &&
@@ -227,7 +282,7 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
 {
     chronicle_segment found = {.fd = -1};
     uint64_t seq = 0;
-    if (reader->segment.map == NULL) {
+    if (reader->meta.map == NULL) {
         return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_seek", "the reader is closed");
     }
     const int status = chronicle_segment_map(reader->dirfd, segment, reader->segment_size, false, &found, err);
@@ -239,10 +294,33 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
         return fa_fail(err, FA_INVALID, 0, "chronicle_reader_seek", "(%u, %llu) is no place between two records", segment,
                        (unsigned long long)offset);
     }
-    const int unmapped = chronicle_segment_unmap(&reader->segment, err);
-    reader->segment = found;
-    reader->offset = offset;
-    return unmapped;
+    return chronicle_reader_move(reader, &found, offset, err);
+}
+
+int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err)
+{
+    chronicle_segment_range range;
+    int status = FA_MISSING;
+    /* Retention may be at work: what was the oldest is gone, and another one is. */
+    for (int tries = 0; tries < CHRONICLE_READER_SEEK_TRIES; tries++) {
+        status = reader->meta.map == NULL ? fa_fail(err, FA_CLOSED, 0, "chronicle_reader_seek", "the reader is closed")
+                                          : chronicle_segment_list(reader->dirfd, &range, err);
+        if (status != 0) {
+            return status;
+        }
+        status = chronicle_reader_seek(reader, range.oldest, CHRONICLE_RECORD_FIRST, err);
+        if (status == 0 || fa_error_class_in(status) != FA_MISSING) {
+            return status;
+        }
+    }
+    return status;
+}
+
+void chronicle_reader_heartbeat(chronicle_reader *reader)
+{
+    if (reader->meta.map != NULL) {
+        chronicle_meta_beat(&reader->meta);
+    }
 }
 
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err)
@@ -276,4 +354,14 @@ int chronicle_reader_close(chronicle_reader *reader, fa_error *err)
         reader->dirfd = -1;
     }
     return status != 0 ? status : closed;
+}
+
+int chronicle_reader_unregister(chronicle_reader *reader, fa_error *err)
+{
+    if (reader->meta.map == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_unregister", "the reader is closed");
+    }
+    const int removed = chronicle_meta_remove(reader->dirfd, &reader->meta, err);
+    const int status = chronicle_reader_close(reader, removed == 0 ? err : NULL);
+    return removed != 0 ? removed : status;
 }

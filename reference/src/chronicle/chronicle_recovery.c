@@ -42,7 +42,7 @@ static int chronicle_recovery_hollow(const chronicle_recovery_walk *walk, uint32
     const bool kept = faccessat(walk->dirfd, aside, F_OK, AT_SYMLINK_NOFOLLOW) == 0; /* by an earlier recovery that did not end */
     const int status = kept ? 0 : fa_persist_rename(chronicle_recovery_aside, walk->dirfd, name, walk->dirfd, aside, &why);
     if (status != 0 && fa_error_class_in(status) != FA_MISSING) {
-        return fa_fail(err, fa_error_class_in(status), fa_error_errno_in(status), why.where, "%s", why.message);
+        return fa_pass(err, &why);
     }
     return chronicle_segment_create(walk->dirfd, id, walk->size, CHRONICLE_SEGMENT_HOLLOW, walk->next_seq, false, err);
 }
@@ -85,7 +85,7 @@ static int chronicle_recovery_excuse(const chronicle_recovery_walk *walk, uint32
     }
     const int looked = chronicle_segment_lost(walk->dirfd, id, walk->size, &lost, &why);
     if (looked != 0) {
-        return fa_fail(err, fa_error_class_in(looked), fa_error_errno_in(looked), why.where, "%s", why.message);
+        return fa_pass(err, &why);
     }
     return lost ? 0 : status;
 }
@@ -188,5 +188,6 @@ int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery 
     }
     out->next_seq = FA_MUTANT(chronicle_seq_restarts) ? 0 : walk.next_seq - (FA_MUTANT(chronicle_seq_repeated) && walk.next_seq > 0);
     out->unsynced = start;
+    out->oldest = range.oldest;
     return status;
 }

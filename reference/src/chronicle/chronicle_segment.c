@@ -149,7 +149,7 @@ int chronicle_segment_lost(int dirfd, uint32_t id, uint64_t size, bool *lost, fa
     const int fd = fa_persist_open(chronicle_segment_open, dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
     if (fd < 0) {
         *lost = fa_error_class_in(fd) == FA_MISSING;
-        return *lost ? 0 : fa_fail(err, fa_error_class_in(fd), fa_error_errno_in(fd), why.where, "%s", why.message);
+        return *lost ? 0 : fa_pass(err, &why);
     }
     struct stat found;
     const ssize_t got = fa_persist_pread_upto(chronicle_segment_pread, fd, &header, sizeof header, 0, err);

@@ -8,6 +8,7 @@
 
 #define CHRONICLE_WAIT_NAP_MIN_NS 20000u
 #define CHRONICLE_WAIT_NAP_MAX_NS 1000000u
+#define CHRONICLE_WAIT_BEAT_NS 1000000000u
 
 void chronicle_reader_set_wait(chronicle_reader *reader, int strategy, uint64_t nanoseconds)
 {
@@ -84,6 +85,17 @@ static int chronicle_wait_once(chronicle_reader *const *readers, size_t count, u
     return end < 0 ? end : 0;
 }
 
+/* Nobody who waits is taken for dead. */
+static void chronicle_wait_beat(chronicle_reader *const *readers, size_t count, uint64_t now_ns)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (now_ns - readers[i]->beat_ns >= CHRONICLE_WAIT_BEAT_NS) {
+            readers[i]->beat_ns = now_ns;
+            chronicle_reader_heartbeat(readers[i]);
+        }
+    }
+}
+
 int chronicle_reader_wait_any(chronicle_reader *const *readers, size_t count, uint64_t timeout_ns, fa_error *err)
 {
     const uint64_t start = chronicle_clock_monotonic_ns();
@@ -99,6 +111,7 @@ int chronicle_reader_wait_any(chronicle_reader *const *readers, size_t count, ui
         if (elapsed >= timeout_ns) {
             return 0;
         }
+        chronicle_wait_beat(readers, count, now);
         if (readers[0]->wait_strategy == CHRONICLE_WAIT_BUSY && readers[0]->wait_ns > 0) {
             const uint64_t left = timeout_ns - elapsed;
             chronicle_clock_pause(readers[0]->wait_ns < left ? readers[0]->wait_ns : left);

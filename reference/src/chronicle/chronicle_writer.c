@@ -6,8 +6,9 @@
 #include "chronicle/chronicle_clock.h"
 #include "chronicle/chronicle_index.h"
 #include "chronicle/chronicle_lock.h"
-#include "chronicle/chronicle_record.h"
+#include "chronicle/chronicle_put.h"
 #include "chronicle/chronicle_recovery.h"
+#include "chronicle/chronicle_roll.h"
 #include "chronicle/chronicle_warm.h"
 #include "fa_atomics.h"
 #include "fa_persist.h"
@@ -81,6 +82,7 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
     writer->offset = CHRONICLE_RECORD_FIRST;
     writer->next_seq = found.next_seq;
     writer->unsynced = found.unsynced;
+    writer->oldest = found.oldest;
     writer->names_unsynced = 1;
     writer->notify = FA_LOAD_RELAXED(&block->notify_seq);
     chronicle_control_publish(block, writer->segment.id, writer->offset);
@@ -92,7 +94,8 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
 
 int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err)
 {
-    *writer = (chronicle_writer){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1, .lock = -1, .index = -1};
+    *writer = (chronicle_writer){.segment = {.fd = -1}, .control = {.fd = -1}, .dirfd = -1, .lock = -1, .index = -1,
+                                 .limits = {.ttl_ns = CHRONICLE_RETENTION_TTL_NS}};
     if (!chronicle_segment_size_valid(segment_size)) {
         return fa_fail(err, FA_INVALID, 0, "chronicle_writer_open", "a segment size of %llu is not a multiple of 64 from 128 to 4 GiB",
                        (unsigned long long)segment_size);
@@ -120,144 +123,26 @@ uint64_t chronicle_writer_max_payload(const chronicle_writer *writer)
     return writer->segment_size - CHRONICLE_RECORD_FIRST - CHRONICLE_RECORD_HEADER;
 }
 
-/* The mutants' own: a header with other contents. */
-static void chronicle_writer_spoil(chronicle_message_header *at, chronicle_message_header *header)
-{
-    const uint64_t timestamp_ns = header->timestamp_ns;
-    if (FA_MUTANT(chronicle_header_swapped)) {
-        header->timestamp_ns = header->seq;
-        header->seq = timestamp_ns;
-    }
-    if (FA_MUTANT(chronicle_header_dirty)) {
-        at->pad[sizeof at->pad - 1] = 0xA5;
-    }
-    if (FA_MUTANT(chronicle_stamp_coarse)) {
-        header->timestamp_ns = timestamp_ns / 1000;
-    }
-}
+void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *limits) { writer->limits = *limits; }
 
-/* The mutant's own: the rest of the header comes behind the commit. */
-static void chronicle_writer_put_late(chronicle_message_header *at, const chronicle_message_header *header, const void *payload, uint32_t length)
+int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err)
 {
-    if (length > 0) {
-        FA_COPY(chronicle_payload, (unsigned char *)at + CHRONICLE_RECORD_HEADER, payload, length);
+    uint32_t head = 0;
+    uint64_t offset = 0;
+    if (writer->control.block == NULL) {
+        return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_retain", "the writer is closed");
     }
-    FA_STORE_RELEASE(chronicle_commit, &at->commit_len, header->commit_len);
-    chronicle_clock_pause(CHRONICLE_MILLISECOND / 5);
-    chronicle_record_put_header(at, header);
-}
-
-/* The record fits into the current segment. */
-static inline void chronicle_writer_put(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const void *payload, uint32_t length,
-                                        uint64_t timestamp_ns)
-{
-    const uint32_t commit = chronicle_record_commit_word(length);
-    chronicle_message_header header = {
-        .commit_len = commit, .seq = writer->next_seq, .timestamp_ns = timestamp_ns, .type_id = type_id, .flags = flags};
-    chronicle_message_header *at = chronicle_record_at(writer->segment.map, writer->offset);
-    chronicle_writer_spoil(at, &header);
-    header.reserved = chronicle_record_sum(&header, payload, length);
-    writer->offset += chronicle_record_span(length);
-    if (!FA_MUTANT(chronicle_offset_stale)) {
-        FA_STORE_RELAXED(chronicle_reserve, &writer->control.block->write_offset, writer->offset); /* a hint, see chronicle_control.h */
-    }
-    if (FA_MUTANT(chronicle_header_late)) {
-        chronicle_writer_put_late(at, &header, payload, length);
-        writer->next_seq++;
-        return;
-    }
-    if (FA_MUTANT(chronicle_copy_short) && length > 256) {
-        header.reserved = 0;
-        length--;
-    }
-    chronicle_record_put_header(at, &header);
-    if (FA_MUTANT(chronicle_commit_first)) {
-        FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit);
-        chronicle_clock_pause(CHRONICLE_MILLISECOND / 5);
-    }
-    if (length > 0) {
-        FA_COPY(chronicle_payload, (unsigned char *)at + CHRONICLE_RECORD_HEADER, payload, length);
-    }
-    if (!FA_MUTANT(chronicle_commit_first)) {
-        FA_STORE_RELEASE(chronicle_commit, &at->commit_len, commit); /* pairs with the acquire in chronicle_record_look */
-    }
-    writer->next_seq++;
-    if (FA_MUTANT(chronicle_seal_early) && writer->segment_size - writer->offset < 512) {
-        chronicle_segment_seal(&writer->segment);
-    }
-}
-
-/* The mutant's own: the last record of the segment being left, once more in the next. */
-static void chronicle_writer_again(chronicle_writer *writer, chronicle_segment *old, uint64_t end)
-{
-    chronicle_message_header header;
-    uint64_t offset = CHRONICLE_RECORD_FIRST, last = 0;
-    while (offset < end && chronicle_record_look(old->map, offset, old->size, &header) == CHRONICLE_RECORD_PRESENT) {
-        last = header.type_id == CHRONICLE_TYPE_PAD ? last : offset;
-        offset += chronicle_record_span(chronicle_record_length(header.commit_len));
-    }
-    if (last != 0 && chronicle_record_look(old->map, last, old->size, &header) == CHRONICLE_RECORD_PRESENT) {
-        chronicle_writer_put(writer, header.type_id, header.flags, old->map + last + CHRONICLE_RECORD_HEADER,
-                             chronicle_record_length(header.commit_len), header.timestamp_ns);
-    }
-}
-
-/* The rest is padded before the segment is sealed: a reader never stands in an unused rest. */
-static void chronicle_writer_leave(const chronicle_writer *writer, const chronicle_segment *old, uint64_t end)
-{
-    if (FA_MUTANT(chronicle_seal_first)) {
-        chronicle_segment_seal(old);
-        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
-    }
-    if (!FA_MUTANT(chronicle_roll_unpadded)) {
-        chronicle_record_pad(old->map, end, old->size, writer->next_seq);
-    }
-    chronicle_segment_seal(old);
-}
-
-/* The next segment is made and mapped first, so that an error leaves everything as it was; then it is published, and the old one left. */
-static int chronicle_writer_roll(chronicle_writer *writer, uint64_t needed, fa_error *err)
-{
-    chronicle_segment next = {.fd = -1}, old = writer->segment;
-    const uint64_t end = writer->offset;
-    uint64_t warm = 0;
-    if (FA_MUTANT(chronicle_next_late)) {
-        chronicle_writer_leave(writer, &old, end);
-        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
-    }
-    int status = chronicle_segment_create(writer->dirfd, old.id + 1, writer->segment_size, CHRONICLE_SEGMENT_EMPTY, 0, false, err);
+    int status = chronicle_control_position(writer->control.block, &head, &offset, err);
     if (status == 0) {
-        status = chronicle_segment_map(writer->dirfd, old.id + 1, writer->segment_size, true, &next, err);
+        const uint64_t now = chronicle_clock_monotonic_ns(), since = FA_LOAD_RELAXED(&writer->held_since);
+        const bool patient = since == 0 || now - since <= writer->limits.ttl_ns;
+        status = chronicle_retention_run(writer->dirfd, writer->segment_size, head, offset, &writer->limits, patient, told, room, out, err);
+        FA_BARE_STORE_RELAXED(&writer->held_since, out->busy == 0 ? 0 : since != 0 ? since : now);
     }
-    if (status == 0) {
-        status = chronicle_warm_to(&next, writer->in_memory, needed, &warm, err);
+    if (status == 0 && out->busy == 0) {
+        FA_BARE_STORE_RELAXED(&writer->oldest, out->oldest);
     }
-    if (status != 0) {
-        (void)chronicle_segment_unmap(&next, NULL);
-        return status;
-    }
-    if (FA_MUTANT(chronicle_publish_late)) {
-        chronicle_writer_leave(writer, &old, end);
-        chronicle_clock_pause(5 * CHRONICLE_MILLISECOND);
-    }
-    writer->segment = next;
-    writer->offset = CHRONICLE_RECORD_FIRST;
-    writer->warm = warm;
-    writer->names_unsynced = 1;
-    writer->rolls++;
-    chronicle_control_publish(writer->control.block, next.id, writer->offset);
-    if (!FA_MUTANT(chronicle_next_late) && !FA_MUTANT(chronicle_publish_late)) {
-        chronicle_writer_leave(writer, &old, end);
-    }
-    if (FA_MUTANT(chronicle_seq_padded) && end + CHRONICLE_RECORD_HEADER <= old.size) {
-        writer->next_seq++;
-    }
-    (void)fa_persist_msync(chronicle_seal_msync, old.map, CHRONICLE_RECORD_FIRST, MS_ASYNC, NULL); /* best effort: a flush does it for sure */
-    if (FA_MUTANT(chronicle_roll_duplicates)) {
-        chronicle_writer_again(writer, &old, end);
-    }
-    (void)chronicle_segment_unmap(&old, NULL); /* the roll is done; a map that stays costs address space only */
-    return 0;
+    return status;
 }
 
 /* What the next record cannot be, or the warm room it needs. */
@@ -275,7 +160,7 @@ static __attribute__((noinline)) int chronicle_writer_make_room(chronicle_writer
                        (unsigned long long)length, (unsigned long long)chronicle_writer_max_payload(writer));
     }
     for (int rolls = 0; writer->offset + span > writer->segment_size && rolls < 2; rolls++) { /* one will do, but for a mutant */
-        const int status = chronicle_writer_roll(writer, CHRONICLE_RECORD_FIRST + span, err);
+        const int status = chronicle_roll(writer, CHRONICLE_RECORD_FIRST + span, err);
         if (status != 0) {
             return status;
         }
@@ -307,7 +192,7 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
         writer->next_seq++;
         return 0;
     }
-    chronicle_writer_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_clock_wall_ns());
+    chronicle_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_clock_wall_ns());
     chronicle_bell_ring(writer->control.block, &writer->notify);
     return 0;
 }
@@ -331,7 +216,7 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
             writer->next_seq++;
             continue;
         }
-        chronicle_writer_put(writer, type_id, flags, next, (uint32_t)lengths[*done], now);
+        chronicle_put(writer, type_id, flags, next, (uint32_t)lengths[*done], now);
     }
     if (*done > 0) {
         chronicle_bell_ring(writer->control.block, &writer->notify);
@@ -348,7 +233,7 @@ int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_re
         if (__builtin_expect(status != 0, 0)) {
             break;
         }
-        chronicle_writer_put(writer, record->type_id, record->flags, record->payload, record->length, record->timestamp_ns);
+        chronicle_put(writer, record->type_id, record->flags, record->payload, record->length, record->timestamp_ns);
     }
     if (*done > 0) {
         chronicle_bell_ring(writer->control.block, &writer->notify);
@@ -371,9 +256,10 @@ static int chronicle_writer_sync_segment(const chronicle_writer *writer, uint32_
 {
     char name[CHRONICLE_SEGMENT_NAME];
     chronicle_segment_name(name, id, "");
-    const int fd = fa_persist_open(chronicle_flush_open, writer->dirfd, name, O_RDWR | O_NOFOLLOW, 0, err);
-    if (fd < 0) {
-        return fd;
+    fa_error why = {0};
+    const int fd = fa_persist_open(chronicle_flush_open, writer->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &why);
+    if (fd < 0) { /* a segment that was deleted has nothing to lose */
+        return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_pass(err, &why);
     }
     const int status = fa_persist_fdatasync(chronicle_flush_sealed, fd, err);
     (void)close(fd);

@@ -13,6 +13,7 @@
 
 #include "chronicle/chronicle_control.h"
 #include "chronicle/chronicle_record.h"
+#include "chronicle/chronicle_retention.h"
 #include "chronicle/chronicle_segment.h"
 #include "fa_error.h"
 
@@ -32,6 +33,9 @@ typedef struct chronicle_writer {
     uint32_t notify;
     uint32_t names_unsynced; /* 1: the directory has names that may not be durable */
     bool in_memory;          /* the queue's files have no device under them */
+    chronicle_limits limits;
+    uint32_t oldest;     /* segment that is there, as far as this writer knows */
+    uint64_t held_since; /* when retention first found the readers' lock held; 0: it did not */
 } chronicle_writer;
 
 /* Makes the queue with that segment size, or takes over an existing one, whose own size then holds. LOCKED: WriterAlreadyActive. */
@@ -49,6 +53,11 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
 
 /* Type, flags, timestamp and payload of each are kept, its number is this queue's own. The first *done are in the queue. */
 int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err);
+
+/* Before the first append, or between two. */
+void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *limits);
+/* Deletes what no reader holds, and tells at most `room` readers as it found them; any thread, while the writer is open. */
+int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err);
 
 int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
 /* Says that the writer lives; any thread, while the writer is open. */
