@@ -40,13 +40,15 @@ def test_a_writer_and_two_readers_in_threads_run_clean(tmp_path: Path, sanitizer
 @pytest.mark.sanitizer
 def test_tsan_sees_the_threads_meet(tmp_path: Path) -> None:
     """With the commit word stored plainly and early the same program is convicted, so its silence above means something."""
+    include = '#include "chronicle/chronicle_put.h"\n'
     source = (native.SOURCE / "chronicle" / "chronicle_writer.c").read_text()
-    early = source.replace(
-        "    chronicle_record_put_header(at, &header);\n", "    chronicle_record_put_header(at, &header);\n    at->commit_len = commit;\n"
-    )
-    assert early != source
+    put = (native.SOURCE / "chronicle" / "chronicle_put.h").read_text()
+    last = "    chronicle_record_put_header(at, &header);\n    if (FA_MUTANT(chronicle_commit_first))"
+    early = put.replace(last, last.replace(";\n", ";\n    at->commit_len = commit;\n", 1))
+    assert include in source
+    assert early != put
     careless = tmp_path / "chronicle_writer.c"
-    careless.write_text(early)
+    careless.write_text(source.replace(include, early))
     sources = [PROGRAM, careless, *(path for path in native.core_sources() if path.name != "chronicle_writer.c")]
     objects = native.compile_objects(native.GCC, "release", tmp_path, sources, SANITIZERS["tsan"])
     program = native.link(native.GCC, objects, tmp_path / "chronicle", ONE_MAP, sanitizers=SANITIZERS["tsan"])

@@ -31,7 +31,7 @@ class Registration:
         clock: Callable[[], float] = time.monotonic,
         variant: str | None = None,
     ) -> None:
-        self.reader = Reader(queue, name, variant=variant)
+        self.reader = Reader(queue, name, heartbeat_s=0, variant=variant)
         self.meta_path = queue / "readers" / f"{name}.meta"
         self._interval_s, self._clock = interval_s, clock
         self._due = clock() + interval_s
