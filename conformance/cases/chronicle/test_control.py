@@ -9,12 +9,11 @@ import pytest
 
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import HEADER, Queue, message, segment
-from fireassay.conformance.cases.chronicle.watch import controls, death, pairs, watching
+from fireassay.conformance.cases.chronicle.watch import assert_born_well, death, half_made, pairs, watching
 from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, refusal, told, unlike
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.ports import Target
 
-CREATIONS = 4
 ENOUGH = 25  # segments, for who watches
 WITHIN_S = 4.0
 KILLS = 4
@@ -75,13 +74,7 @@ def test_a_segment_size_that_cannot_be_is_refused(target: Target, apart: DriverT
 
 @pytest.mark.clause("CHR-08")
 def test_control_appears_whole(apart: DriverTarget, place: Path) -> None:
-    names = [f"q{number}" for number in range(CREATIONS)]
-    with watching(controls, [place / name for name in names]) as watch:
-        for name in names:
-            apart.open_writer(name).close()
-        sight = watch.stop()
-    assert not sight.faults, f"of {sight.seen} queues {len(sight.faults)} began half-made: {'; '.join(sight.faults)}"
-    assert sight.seen == CREATIONS, f"{sight.seen} of {CREATIONS} new queues have a control.meta"
+    assert_born_well(apart, place, half_made)
 
 
 @pytest.mark.clause("CHR-08")

@@ -8,7 +8,7 @@ import pytest
 
 from fireassay.conformance.cases.chronicle import queue
 from fireassay.conformance.cases.chronicle.queue import SMALL
-from fireassay.conformance.cases.chronicle.watch import firsts, watching
+from fireassay.conformance.cases.chronicle.watch import assert_born_well, without_segment
 from fireassay.conformance.cases.through import appended, numbered, payloads_of, read, unlike, well
 from fireassay.conformance.driver.client import DriverTarget
 from fireassay.spec.outcomes import TargetError
@@ -29,7 +29,6 @@ HOSTILE = (
     "s" * 400,
     "\\..\\stray",
 )
-CREATIONS = 4
 
 
 def tree(path: Path) -> set[str]:
@@ -57,13 +56,7 @@ def test_the_files_of_a_queue_have_their_names(target: Target, place: Path) -> N
 
 @pytest.mark.clause("CHR-35")
 def test_segment_0_is_there_when_control_appears(apart: DriverTarget, place: Path) -> None:
-    names = [f"q{number}" for number in range(CREATIONS)]
-    with watching(firsts, [place / name for name in names]) as watch:
-        for name in names:
-            apart.open_writer(name).close()
-        sight = watch.stop()
-    assert not sight.faults, f"of {sight.seen} queues {len(sight.faults)} were found without a segment: {'; '.join(sight.faults)}"
-    assert sight.seen == CREATIONS, f"{sight.seen} of {CREATIONS} new queues have a control.meta"
+    assert_born_well(apart, place, without_segment)
 
 
 @pytest.mark.clause("CHR-35")

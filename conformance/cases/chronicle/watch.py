@@ -22,11 +22,26 @@ from fireassay.spec import layouts
 from fireassay.spec.layouts import LayoutError
 from fireassay.spec.layouts import chronicle as layout
 from fireassay.spec.outcomes import HarnessError
+from fireassay.spec.ports import Target
 
-__all__ = ["Sight", "Stop", "commits", "controls", "death", "firsts", "pairs", "rolls", "waited", "watching"]
+__all__ = [
+    "Sight",
+    "Stop",
+    "assert_born_well",
+    "births",
+    "commits",
+    "death",
+    "half_made",
+    "pairs",
+    "rolls",
+    "waited",
+    "watching",
+    "without_segment",
+]
 
 Stop = Callable[[], bool]
 WITHIN_S = 20.0
+BIRTHS = 4
 _fence = threading.Lock()
 
 
@@ -152,31 +167,39 @@ def commits(stop: Stop, path: Path, first: int, payloads: Sequence[bytes]) -> Si
     return Sight(seen, tuple(faults))
 
 
-def controls(stop: Stop, paths: Sequence[Path]) -> Sight:
-    """The moment control.meta has its name, it must be whole."""
-    faults, seen = list[str](), 0
+def births(stop: Stop, paths: Sequence[Path], wrong: Callable[[Path], str]) -> Sight:
+    """The moment control.meta has its name, nothing must be wrong with the queue."""
+    said: list[str] = []
     for path in paths:
         if not _until(stop, (path / "control.meta").exists):
             break
-        data = (path / "control.meta").read_bytes()
-        seen += 1
-        try:
-            layouts.parse(layout.CONTROL, data)
-        except LayoutError as error:
-            faults.append(f"{path.name}/control.meta had {len(data)} bytes when it appeared: {error}")
-    return Sight(seen, tuple(faults))
+        said.append(wrong(path))
+    return Sight(len(said), tuple(filter(None, said)))
 
 
-def firsts(stop: Stop, paths: Sequence[Path]) -> Sight:
-    """The moment control.meta has its name, segment 0 must be there."""
-    faults, seen = list[str](), 0
-    for path in paths:
-        if not _until(stop, (path / "control.meta").exists):
-            break
-        seen += 1
-        if not (path / "000000000.q").exists():
-            faults.append(f"{path.name}/control.meta appeared while there was no {path.name}/000000000.q, only {sorted(os.listdir(path))}")
-    return Sight(seen, tuple(faults))
+def half_made(path: Path) -> str:
+    data = (path / "control.meta").read_bytes()
+    try:
+        layouts.parse(layout.CONTROL, data)
+    except LayoutError as error:
+        return f"{path.name}/control.meta had {len(data)} bytes when it appeared: {error}"
+    return ""
+
+
+def without_segment(path: Path) -> str:
+    if (path / "000000000.q").exists():
+        return ""
+    return f"{path.name}/control.meta appeared while there was no {path.name}/000000000.q, only {sorted(os.listdir(path))}"
+
+
+def assert_born_well(target: Target, place: Path, wrong: Callable[[Path], str]) -> None:
+    names = [f"q{number}" for number in range(BIRTHS)]
+    with watching(births, [place / name for name in names], wrong) as watch:
+        for name in names:
+            target.open_writer(name).close()
+        sight = watch.stop()
+    assert not sight.faults, f"of {sight.seen} new queues {len(sight.faults)} were found half-made: {'; '.join(sight.faults)}"
+    assert sight.seen == BIRTHS, f"{sight.seen} of {BIRTHS} new queues have a control.meta"
 
 
 def pairs(stop: Stop, path: Path, never: Sequence[int], enough: int) -> Sight:
