@@ -7,20 +7,23 @@ and touches no test that is not a file of fireassay.conformance.cases.
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from fireassay.conformance.driver.client import DriverTarget
     from fireassay.spec.ports import Target
+    from fireassay.spec.promises import Promises
 
 __all__ = [
     "CASES",
     "CASE_CLAUSES",
     "DEFAULT_TARGET",
     "apart",
+    "applicable",
     "place",
+    "promised",
     "pytest_addoption",
     "pytest_collection_finish",
     "pytest_collection_modifyitems",
@@ -148,21 +151,30 @@ def place(tmp_path: Path) -> Path:
     return made
 
 
-@pytest.fixture
-def target(request: pytest.FixtureRequest, target_spec: str, place: Path) -> "Iterator[Target]":
-    """The target on a fresh place. A case that concerns none of its promises, or another system's format, is skipped as not applicable."""
-    from fireassay.conformance.targets import load
+@pytest.fixture(scope="session")
+def promised(target_spec: str, tmp_path_factory: pytest.TempPathFactory) -> "tuple[str, Promises]":
+    """The target's name and what it promises, asked once: a case that does not concern it costs nothing."""
+    from fireassay.conformance.targets import loaded
 
-    made = load(target_spec, place)
-    try:
-        reason = _not_applicable(_clauses_of(request.node, canaries=False), made)
-        if reason:
-            pytest.skip(reason)
+    with loaded(target_spec, tmp_path_factory.mktemp("looked-at")) as made:
+        return made.name, made.promises
+
+
+@pytest.fixture
+def applicable(request: pytest.FixtureRequest, promised: "tuple[str, Promises]") -> None:
+    """A case that concerns none of the target's promises, or another system's format, is skipped as not applicable."""
+    reason = _not_applicable(_clauses_of(request.node, canaries=False), *promised)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture
+def target(applicable: None, target_spec: str, place: Path) -> "Iterator[Target]":
+    """The target on a fresh place."""
+    from fireassay.conformance.targets import loaded
+
+    with loaded(target_spec, place) as made:
         yield made
-    finally:
-        close: Any = getattr(made, "close", None)
-        if close is not None:
-            close()
 
 
 @pytest.fixture
@@ -174,18 +186,18 @@ def apart(target: "Target", target_spec: str, place: Path) -> "Iterator[DriverTa
         yield made
 
 
-def _not_applicable(clauses: tuple[str, ...], target: "Target") -> str:
+def _not_applicable(clauses: tuple[str, ...], name: str, promises: "Promises") -> str:
     from fireassay.conformance.coverage import systems_of
     from fireassay.spec.clauses import ALL
     from fireassay.spec.promises import applicable
 
     concerned = [clause for clause in ALL if clause.id in clauses]
-    own = systems_of([target.name])
+    own = systems_of([name])
     systems = [clause for clause in concerned if clause.system in own]
     if concerned and not systems:
-        return f"not applicable: {', '.join(clauses)} speak of another system than {target.name}"
-    if concerned and not any(applicable(clause, target.promises) for clause in systems):
-        return f"not applicable: {target.name} does not promise what {', '.join(clauses)} need"
+        return f"not applicable: {', '.join(clauses)} speak of another system than {name}"
+    if concerned and not any(applicable(clause, promises) for clause in systems):
+        return f"not applicable: {name} does not promise what {', '.join(clauses)} need"
     return ""
 
 

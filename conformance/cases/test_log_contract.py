@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fireassay.conformance.cases.chronicle import queue
-from fireassay.conformance.cases.through import loaded
+from fireassay.conformance.targets import loaded
 from fireassay.conformance.trials import Load, Setting, TrialResult, judge_trials, kill_idle, kill_random, steady
 from fireassay.conformance.trials.actors import VARIABLES
 from fireassay.spec.checks import CHECKS, CheckResult
@@ -53,7 +53,7 @@ def _setting(target: Target, spec: str, root: Path, trial: str) -> Setting:
 
 
 @pytest.fixture
-def said(clause: str, target: Target, judged: Judged) -> Sequence[tuple[TrialResult, CheckResult]]:
+def said(clause: str, applicable: None, judged: Judged) -> Sequence[tuple[TrialResult, CheckResult]]:
     """What the trials show. One that shows nothing for certain breaks the case, before there is anything to pass or to fail."""
     every = judged[clause]
     shown = [each for each in every if each[1].verdict not in (Verdict.NOT_RUN, Verdict.NOT_APPLICABLE)]

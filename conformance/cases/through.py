@@ -1,30 +1,15 @@
 """What cases do through a port, with words for what went otherwise."""
 
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
 
-from fireassay.conformance.driver.client import DriverTarget
-from fireassay.conformance.targets import load
 from fireassay.spec.outcomes import Outcome, TargetError
 from fireassay.spec.ports import CallResult, ReaderPort, Record, Target, TypedWriterPort, WriterPort
 
-__all__ = ["appended", "loaded", "numbered", "payloads_of", "read", "refusal", "told", "unlike", "well"]
+__all__ = ["appended", "numbered", "payloads_of", "read", "refusal", "told", "unlike", "well"]
 
 WITHIN_S = 5.0
 SHOWN = 8  # records in a message
-
-
-@contextmanager
-def loaded(spec: str, place: Path) -> Iterator[Target]:
-    """For a whole session; what it keeps running ends with it."""
-    made = load(spec, place)
-    try:
-        yield made
-    finally:
-        if isinstance(made, DriverTarget):
-            made.close()
 
 
 def well(result: CallResult, what: str) -> None:

@@ -3,8 +3,8 @@
 import difflib
 import importlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -16,7 +16,7 @@ from fireassay.conformance.targets.specs import TargetSpec, parse
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
 from fireassay.spec.ports import FailpointControl, Target
 
-__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "pid_of", "small", "speeds"]
+__all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "loaded", "pid_of", "small", "speeds"]
 
 Factory = Callable[[Path, Mapping[str, str]], Target]
 _MEMBERS = ("name", "promises", "digest", "capabilities", "open_writer", "open_reader")
@@ -55,6 +55,18 @@ def load(spec: str | TargetSpec, place: Path) -> Target:
     if missing:
         raise HarnessError(f"target {found.text!r}: what its factory made is no Target; it has no {', '.join(missing)}")
     return target
+
+
+@contextmanager
+def loaded(spec: str | TargetSpec, place: Path) -> Iterator[Target]:
+    """As load; what the target itself keeps running, such as a driver in waiting, ends with it."""
+    target = load(spec, place)
+    try:
+        yield target
+    finally:
+        close: Callable[[], object] | None = getattr(target, "close", None)
+        if close is not None:
+            close()
 
 
 def pid_of(target: Target) -> int:

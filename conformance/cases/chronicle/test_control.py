@@ -16,7 +16,7 @@ from fireassay.spec.ports import Target
 
 ENOUGH = 25  # segments, for who watches
 WITHIN_S = 4.0
-KILLS = 4
+KILLS = 3
 SEED = 8
 LARGE, LITTLE = b"L" * 700, b"l" * 200  # in segments of 1,024 bytes no two of these lie together, one after the other
 AFTER_LARGE, AFTER_LITTLE = 832, 384  # write_offset behind one of them

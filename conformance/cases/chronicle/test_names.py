@@ -15,20 +15,7 @@ from fireassay.spec.outcomes import TargetError
 from fireassay.spec.ports import Target
 
 KNOWN = re.compile(r"\d{9}\.q|control\.meta|writer\.lock|index\.meta|readers|snapshots")
-HOSTILE = (
-    "../stray",
-    "../../stray",
-    "../../../stray",
-    "a/b",
-    "/stray",
-    "..",
-    ".",
-    "",
-    "a/../../../stray",
-    "x\0/../stray",
-    "s" * 400,
-    "\\..\\stray",
-)
+HOSTILE = ("../stray", "../../stray", "/stray", "a/../../../stray", "..", "", "x\0/../stray", "s" * 400)
 
 
 def tree(path: Path) -> set[str]:
