@@ -13,7 +13,7 @@ from fireassay.conformance.run.cases import run_cases
 from fireassay.conformance.run.directory import RunDirectory
 from fireassay.conformance.run.model import NotRun, TargetFacts
 from fireassay.conformance.targets import load, parse, small
-from fireassay.conformance.trials import canary, steady
+from fireassay.conformance.trials import canary, steady, variant_of_caller
 
 __all__ = ["DEADLINE_S", "EPSILON_NS", "Mode", "examine", "served"]
 
@@ -41,7 +41,8 @@ def examine(spec: str, *, mode: Mode, seed: int, out: Path | None, progress: Sta
     parsed, amount = parse(spec), AMOUNTS[mode]
     with tempfile.TemporaryDirectory(prefix="fireassay-") as scratch:
         target = load(spec, Path(scratch) / "looked-at")
-        facts = TargetFacts.of(parsed, target)
+        environment = variant_of_caller()
+        facts = TargetFacts.of(parsed, target, environment.get("FIREASSAY_CORE", "release"))
         run = RunDirectory.create(out, target=facts, seed=seed, mode=mode, deadline_ns=int(DEADLINE_S * 1e9), epsilon_ns=EPSILON_NS)
         _cases(run, spec, amount, progress)
         bench = Bench(
@@ -53,6 +54,7 @@ def examine(spec: str, *, mode: Mode, seed: int, out: Path | None, progress: Sta
             deadline_s=DEADLINE_S,
             epsilon_ns=EPSILON_NS,
             repeat=f"fireassay run {shlex.quote(spec)} --mode {mode} --seed {seed}",
+            environment=environment,
         )
         progress.stage("canary: a log that is broken on purpose")
         keep(run, canary(bench.setting(), repeat=bench.repeat))

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from fireassay.cli import (
     certify,
+    chaos,
     chronicle,
     clauses,
     doctor,
@@ -41,6 +42,7 @@ app = typer.Typer(
 
 for module, room in (
     (certify, "Examination"),
+    (chaos, "Examination"),
     (targets, "Examination"),
     (driver, "Examination"),
     (judge, "Examination"),

@@ -23,6 +23,7 @@ __all__ = ["DIGESTS_SCHEMA", "OUTPUTS", "Run", "open_run"]
 
 DIGESTS_SCHEMA = "fireassay.digests/1"
 OUTPUTS = ("verdicts.json", "certificate.json", "report.html")  # written by the judge itself, so no part of what is judged
+_BESIDE = ("journal.json",)  # of a chaos experiment: it is written when the run is over
 _REQUIRED = ("manifest.json", "faults.json", "cases.json", "junit.xml")
 _HISTORY = "history"
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
@@ -126,7 +127,7 @@ def _verify(path: Path, digests: Mapping[str, str]) -> list[str]:
         if digest_of(path / name) != digest:
             raise RunError(path / name, "is not the file that the run ended with: its SHA-256 differs from digests.json", _COPY)
     lying = {entry.relative_to(path).as_posix() for entry in path.rglob("*") if not entry.is_dir() or entry.is_symlink()}
-    extra = sorted(lying - set(digests) - {"digests.json", *OUTPUTS})
+    extra = sorted(lying - set(digests) - {"digests.json", *OUTPUTS, *_BESIDE})
     in_history = [name for name in extra if name.startswith(f"{_HISTORY}/")]
     if in_history:
         raise RunError(path / in_history[0], "is not named by digests.json", "Remove it if you know what it is, or make the run again")

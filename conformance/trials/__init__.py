@@ -5,7 +5,7 @@ from fireassay.conformance.trials.histories import convictions, histories, judge
 from fireassay.conformance.trials.kill_idle import kill_idle
 from fireassay.conformance.trials.kill_random import kill_random
 from fireassay.conformance.trials.results import FaultRecord, NotRun, TrialResult
-from fireassay.conformance.trials.setting import Load, Setting
+from fireassay.conformance.trials.setting import Load, Setting, variant_of_caller
 from fireassay.conformance.trials.steady import steady
 from fireassay.conformance.trials.trial import Trial
 
@@ -23,4 +23,5 @@ __all__ = [
     "kill_idle",
     "kill_random",
     "steady",
+    "variant_of_caller",
 ]

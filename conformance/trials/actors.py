@@ -27,7 +27,7 @@ from fireassay.conformance.recorder.recorder import Recorder
 from fireassay.conformance.recorder.recording import Actor, Role
 from fireassay.conformance.targets import load, pid_of
 from fireassay.conformance.trials.lengths import steps
-from fireassay.conformance.trials.setting import ActorSpec
+from fireassay.conformance.trials.setting import VARIABLES, ActorSpec
 from fireassay.conformance.workload.drain import drain
 from fireassay.conformance.workload.recorded import RecordedReader, RecordedWriter
 from fireassay.conformance.workload.scribe import Scribe
@@ -36,7 +36,6 @@ from fireassay.spec.ports import Target
 
 __all__ = ["VARIABLES", "act"]
 
-VARIABLES = ("FIREASSAY_CORE", "FIREASSAY_FAILPOINTS", "FIREASSAY_MUTANT")
 CAPACITY = 1 << 12  # rows per part: most actors write less
 _PR_SET_PDEATHSIG, _CLONE_NEWNS = 1, 0x00020000
 _ROLES = {"produce": Role.PRODUCER, "read": Role.READER, "close": Role.PRODUCER}

@@ -1,6 +1,7 @@
 """From a directory of recordings to the history of each trial, and what the plain checks say of it."""
 
 from collections import defaultdict
+from collections.abc import Container
 from pathlib import Path
 
 from fireassay.conformance.recorder.recording import Recording, find_recordings, open_recording
@@ -17,10 +18,12 @@ def trial_of(recording: str) -> str:
     return recording.partition("-")[0]
 
 
-def histories(directory: Path) -> dict[str, History]:
+def histories(directory: Path, only: Container[str] | None = None) -> dict[str, History]:
     """Trial → history. HarnessError where rows were lost: then nobody can say anything."""
     by_trial: dict[str, list[Recording]] = defaultdict(list)
     for prefix in find_recordings(directory):
+        if only is not None and trial_of(prefix.name) not in only:
+            continue
         recording = open_recording(prefix)
         if recording.lost:
             raise HarnessError(f"{prefix}: {recording.lost} rows were lost; make the recording larger")
@@ -42,9 +45,11 @@ def _actors(recording: Recording) -> list[Actor]:
     ]
 
 
-def judge_trials(directory: Path, promises: Promises, deadline_s: float) -> dict[str, tuple[CheckResult, ...]]:
-    """Trial → what each plain check says."""
-    found = histories(directory)
+def judge_trials(
+    directory: Path, promises: Promises, deadline_s: float, only: Container[str] | None = None
+) -> dict[str, tuple[CheckResult, ...]]:
+    """Trial → what each plain check says; of all trials, or `only` of these."""
+    found = histories(directory, only)
     return {
         trial: judge(history, Declared.of(promises, deadline_ns=int(deadline_s * 1e9), epsilon_ns=history.epsilon_ns))
         for trial, history in found.items()

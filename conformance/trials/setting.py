@@ -1,5 +1,6 @@
 """What a trial is made of, as plain data that goes to another process unchanged."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
@@ -10,10 +11,11 @@ from typing import Literal
 from fireassay.conformance.coverage import GROUP
 from fireassay.conformance.targets import parse
 
-__all__ = ["MAIN_STREAM", "ActorSpec", "Job", "Load", "Setting", "resolved"]
+__all__ = ["MAIN_STREAM", "VARIABLES", "ActorSpec", "Job", "Load", "Setting", "resolved", "variant_of_caller"]
 
 Job = Literal["produce", "read", "close"]
 MAIN_STREAM = 1
+VARIABLES = ("FIREASSAY_CORE", "FIREASSAY_FAILPOINTS", "FIREASSAY_MUTANT")  # choose a build of the target, and what it does wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,11 @@ class ActorSpec:
     @property
     def stream_name(self) -> str:
         return f"stream{self.stream}"
+
+
+def variant_of_caller() -> dict[str, str]:
+    """What the environment of this process says of the target's build; children hear of nothing that a setting does not name."""
+    return {name: os.environ[name] for name in VARIABLES if os.environ.get(name, "release") != "release"}
 
 
 def resolved(target: str) -> str:
