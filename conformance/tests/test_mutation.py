@@ -1,5 +1,8 @@
 """The deliberate faults of the reference: each is convicted by a case of its own clause, and the same build without a fault is not."""
 
+import shlex
+import sys
+
 import pytest
 
 from fireassay.conformance.mutation import Caught, examine_mutant
@@ -19,8 +22,11 @@ QUICK = (
 )
 
 
-def examined(name: str, clause: str) -> Caught:
-    return examine_mutant("chronicle", name, clause, {"FIREASSAY_CORE": "mutants", "FIREASSAY_MUTANT": name})
+SERVED = f"driver:{shlex.join([sys.executable, '-m', 'fireassay.conformance.driver.serve', 'chronicle'])}"
+
+
+def examined(name: str, clause: str, spec: str = "chronicle") -> Caught:
+    return examine_mutant(spec, name, clause, {"FIREASSAY_CORE": "mutants", "FIREASSAY_MUTANT": name})
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in MUTANTS])
@@ -35,6 +41,17 @@ def test_the_same_build_without_a_fault_is_not(clause: str) -> None:
     found = examined("", clause)
     assert not found.convicting
     assert {case.outcome for case in found.cases} == {"passed"}
+
+
+@pytest.mark.parametrize("clause", ["CHR-13", pytest.param("CHR", marks=pytest.mark.long), pytest.param("LOG", marks=pytest.mark.long)])
+def test_nor_is_it_through_a_driver(clause: str) -> None:
+    found = examined("", clause, SERVED)
+    assert {case.outcome for case in found.cases} == {"passed"}, found.sentences
+    assert {case.through for case in found.cases} == {"driver"}
+
+
+def test_a_mutant_is_convicted_through_a_driver() -> None:
+    assert examined("chronicle_boundary_ignored", "CHR-13", SERVED)
 
 
 def result(clause: str, outcome: str, message: str = "") -> CaseResult:
