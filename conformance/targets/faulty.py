@@ -17,7 +17,7 @@ from typing import Any, Self
 from fireassay.conformance.targets.options import refuse_unknown, whole_number
 from fireassay.conformance.targets.registry import load
 from fireassay.spec.capability import Capability
-from fireassay.spec.outcomes import ErrorClass, HarnessError, Outcome
+from fireassay.spec.outcomes import ErrorClass, HarnessError, Outcome, TargetError
 from fireassay.spec.ports import AppendResult, CallResult, PortError, ReadBatch, ReaderPort, Record, SeekResult, Target, WriterPort
 from fireassay.spec.promises import Promises, SeekBy
 
@@ -45,6 +45,11 @@ _ALL = (
     Fault("misplaced", "LOG-07", "an append is told another position than it has"),
     Fault("early-ack", "LOG-10", "appends are acknowledged and stored only at the next sync or close"),
     Fault("lose-cursor", "LOG-16", "a commit is acknowledged and forgotten"),
+    Fault("second-writer", "LOG-21", "a writer that is refused is given another log to write to"),
+    Fault("stump", "LOG-28", "of a payload that is too large a part is stored"),
+    Fault("leak", "LOG-29", "readers of every stream are given the first one"),
+    Fault("seek-behind", "LOG-31", "a seek lands one record too far"),
+    Fault("rewrite", "LOG-32", "what a reader is given first changes when a writer opens again"),
     Fault("early-end", "LOG-09", "a reader says END for ever while there are records"),
     Fault("hang-write", "LOG-23", "an append never comes back"),
     Fault("hang-read", "LOG-23", "a read never comes back"),
@@ -68,6 +73,7 @@ class FaultyTarget:
         self._inner = inner
         self._fault = fault
         self._nth = nth
+        self._writers, self._first = 0, ""  # how many were opened, and of which stream the first
 
     @property
     def name(self) -> str:
@@ -86,10 +92,21 @@ class FaultyTarget:
         return self._inner.capabilities
 
     def open_writer(self, stream: str) -> "FaultyWriter":
-        return FaultyWriter(self._inner.open_writer(stream), self._fault, self._nth)
+        self._writers += 1
+        self._first = self._first or stream
+        try:
+            inner = self._inner.open_writer(stream)
+        except TargetError:
+            if self._fault != "second-writer":
+                raise
+            inner = self._inner.open_writer(f"{stream}-beside")
+        largest = self._inner.promises.bounds.max_payload
+        return FaultyWriter(inner, self._fault, self._nth, largest)
 
     def open_reader(self, stream: str, name: str, group: str | None = None) -> "FaultyReader":
-        return FaultyReader(self._inner.open_reader(stream, name, group), self._fault, self._nth)
+        fault = "corrupt-first" if self._fault == "rewrite" and self._writers > 1 else self._fault
+        given = self._first or stream if self._fault == "leak" else stream
+        return FaultyReader(self._inner.open_reader(given, name, group), fault, 1 if fault != self._fault else self._nth)
 
 
 def _hang() -> None:
@@ -98,10 +115,11 @@ def _hang() -> None:
 
 
 class FaultyWriter:
-    def __init__(self, inner: WriterPort, fault: str, nth: int) -> None:
+    def __init__(self, inner: WriterPort, fault: str, nth: int, largest: int | None) -> None:
         self._inner = inner
         self._fault = fault
         self._left = nth
+        self._largest = largest
         self._held: list[bytes] = []
         self._told = inner.granted  # the position the next append is told, where that comes before it is stored
         self.granted = inner.granted
@@ -118,6 +136,8 @@ class FaultyWriter:
         if struck and self._fault == "die":
             os.kill(os.getpid(), signal.SIGABRT)
         result = self._inner.append_batch(payloads)
+        if self._fault == "stump" and result.outcome is Outcome.FAIL:
+            self._inner.append_batch([payloads[len(result.positions)][: self._largest]])
         if struck and self._fault == "aborted":
             return AppendResult(outcome=Outcome.FAIL, error=PortError(ErrorClass.FULL, text="a lie"))
         if struck and self._fault == "misplaced" and result.positions:
@@ -182,7 +202,8 @@ class FaultyReader:
         return CallResult(outcome=Outcome.OK) if self._fault == "lose-cursor" else self._inner.commit(position)
 
     def seek(self, by: SeekBy, request: int | bytes) -> SeekResult:
-        return self._inner.seek(by, request)
+        behind = self._fault == "seek-behind" and isinstance(request, int)
+        return self._inner.seek(by, request + 1 if behind and isinstance(request, int) else request)
 
     def close(self) -> CallResult:
         return self._inner.close()
@@ -219,5 +240,5 @@ def _corrupt(records: list[Record], at: int) -> None:
 
 
 _SPOILERS: Mapping[str, Callable[[list[Record], int], None]] = MappingProxyType(
-    {"drop": _drop, "duplicate": _duplicate, "reorder": _reorder, "corrupt": _corrupt}
+    {"drop": _drop, "duplicate": _duplicate, "reorder": _reorder, "corrupt": _corrupt, "corrupt-first": _corrupt}
 )
