@@ -14,6 +14,7 @@ from fireassay.reference.chronicle.archive import store as archives
 from fireassay.reference.chronicle.archive.archiver import Archiver
 from fireassay.reference.chronicle.archive.joint_reader import JointReader
 from fireassay.reference.chronicle.archive.store import ArchivedSegments, archive_name, archived_ids
+from fireassay.reference.chronicle.limits import Limits
 from fireassay.reference.chronicle.log_view import Damaged
 from fireassay.reference.chronicle.reader import Message
 from fireassay.reference.chronicle.segments import name_of, segment_ids
@@ -111,6 +112,29 @@ def test_a_segment_that_retention_takes_while_it_is_read_is_found_in_the_store(t
         while not (batch := reader.read_batch(5)).end:
             found += batch.messages
     assert [message.seq for message in found] == list(range(60))
+
+
+def test_retention_takes_a_segment_only_when_it_is_archived(tmp_path: Path) -> None:
+    queue, store = tmp_path / "q", tmp_path / "store"
+    with Writer(queue, SEGMENT, heartbeat_s=0, limits=Limits(reader_ttl_s=1e6)) as writer, Archiver(queue, store) as archiver:
+        for number in range(60):
+            writer.append(b"%d" % number * 40)
+        assert writer.retain().deleted == 0
+        for segment in (0, 1):
+            assert archiver.step() == segment
+            assert (writer.retain().deleted, segment_ids(queue)[0]) == (1, segment + 1)
+        expected = [b"%d" % number * 40 for number in range(60)]
+        assert [message.payload for message in joined(queue, store)] == expected
+
+
+def test_segments_that_retention_took_while_no_archiver_lived_are_told(tmp_path: Path) -> None:
+    queue, store = tmp_path / "q", tmp_path / "store"
+    write(queue)
+    Archiver(queue, store).close()
+    with Writer(queue, SEGMENT, heartbeat_s=0, limits=Limits(reader_ttl_s=0.0)) as writer:
+        assert writer.retain().deleted > 0
+    with Archiver(queue, store) as archiver, pytest.raises(Damaged, match="while no archiver lived"):
+        archiver.step()
 
 
 def test_a_damaged_live_segment_is_not_archived_and_not_given_free(tmp_path: Path) -> None:

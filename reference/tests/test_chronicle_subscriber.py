@@ -170,6 +170,13 @@ def test_a_subscriber_whose_segment_was_deleted_is_told(tmp_path: Path) -> None:
             assert discovery.poll() == []
             (queue / name_of(segment_ids(queue)[0])).unlink()
             assert discovery.poll() == [Disconnected(Reason.SEGMENT_MISSING)]
+        with connected(discovery) as reader:
+            assert reader.missing
+            assert discovery.poll() == [], "it is known"
+            reader.seek_oldest()
+            reader.commit(*reader.read_batch(1).messages[0].next)
+            (queue / name_of(segment_ids(queue)[0])).unlink()
+            assert discovery.poll() == [Disconnected(Reason.SEGMENT_MISSING)]
 
 
 @pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 10), Path.unlink, lambda path: path.write_bytes(bytes(384))])

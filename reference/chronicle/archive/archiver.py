@@ -9,7 +9,7 @@ from typing import Self
 from fireassay.reference.chronicle.archive.store import holds, write_archive
 from fireassay.reference.chronicle.log_view import Damaged
 from fireassay.reference.chronicle.reader import HEADER, Reader
-from fireassay.reference.chronicle.segments import Stop, map_segment
+from fireassay.reference.chronicle.segments import Stop, map_segment, segment_ids
 from fireassay.reference.core import CoreError
 from fireassay.reference.files import read_small
 from fireassay.reference.mutants import is_selected
@@ -31,19 +31,22 @@ class Archiver:
         store.mkdir(parents=True, exist_ok=True)
         self._reader = Reader(queue, name, variant=variant)
         slot = layout.committed_slot(read_small(queue / "readers" / f"{name}.meta", layout.READER_META.size))
-        self._segment, self._offset = int(slot["segment"]), int(slot["offset"])
+        self._segment = int(slot["segment"])
 
     def step(self) -> int | None:
         """The segment that was archived, or None where none is sealed yet. One that is Damaged stays, and holds retention back."""
+        segment = self._segment
         try:
-            done = self._archive(self._segment)
+            done = self._archive(segment)
         except FileNotFoundError:
-            done = False
-        if not done:
-            self._reader.commit(self._segment, self._offset)  # a sign of life
+            oldest = min(segment_ids(self.queue), default=segment)
+            if oldest > segment:
+                raise Damaged(segment, HEADER, f"retention took the segments before {oldest} while no archiver lived") from None
             return None
-        self._segment, self._offset = self._segment + 1, HEADER
-        return self._segment - 1
+        if not done:
+            return None
+        self._segment = segment + 1
+        return segment
 
     def run(self, stop: Callable[[], bool], wait_s: float = 0.05) -> None:
         """Until it is told to stop, looked at between segments."""

@@ -117,6 +117,8 @@ class Tap:
         """Puts the reader before the first record that is not in the archive."""
         known = copied_of(origins_of(self._writer.path), self.source, self._writer.next_seq)
         if known is None or is_selected("chronicle_tap_repeats"):
+            if self._reader.missing:
+                self._reader.seek_oldest()  # nothing of what is gone was ever promised to the archive
             return Start.FRESH
         origin, count = known
         with (

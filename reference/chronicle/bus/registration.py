@@ -7,9 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from fireassay.reference.chronicle.reader import Reader
-from fireassay.reference.files import read_small
 from fireassay.reference.mutants import is_selected
-from fireassay.spec.layouts import chronicle as layout
 
 __all__ = ["INTERVAL_S", "Registration"]
 
@@ -40,16 +38,15 @@ class Registration:
         """Says that the reader lives, when it is time to; whether it was."""
         if self._clock() < self._due:
             return False
-        slot = layout.committed_slot(read_small(self.meta_path, layout.READER_META.size))
-        self.reader.commit(slot["segment"], slot["offset"])
+        self.reader.heartbeat()
         self._due = self._clock() + self._interval_s
         return True
 
     def remove(self) -> None:
         """Twice is harmless."""
-        self.reader.close()
-        if not is_selected("chronicle_registration_stays"):
-            self.meta_path.unlink(missing_ok=True)
+        if is_selected("chronicle_registration_stays"):
+            self.reader.close()
+        self.reader.unregister()
 
     def __enter__(self) -> Self:
         return self

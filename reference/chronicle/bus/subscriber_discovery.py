@@ -63,6 +63,7 @@ class SubscriberDiscovery:
         self._clock, self._variant = clock, variant
         self._connected = False
         self._told = False  # that it waits
+        self._told_missing: int | None = None  # the segment of which it was told
 
     def poll(self) -> list[Waiting | Connected | Disconnected]:
         """What has changed since the last poll."""
@@ -107,4 +108,7 @@ class SubscriberDiscovery:
         except (FileNotFoundError, LayoutError):
             return None  # the subscriber has taken it away itself
         ids = segment_ids(self.queue)
-        return Reason.SEGMENT_MISSING if not ids or slot["segment"] < ids[0] else None
+        if (ids and slot["segment"] >= ids[0]) or slot["segment"] == self._told_missing:
+            return None
+        self._told_missing = slot["segment"]  # until the subscriber has committed elsewhere it is known
+        return Reason.SEGMENT_MISSING

@@ -150,10 +150,11 @@ def _left_behind(facts: Survey) -> Iterator[Problem]:
 
 
 def _deletable(facts: Survey) -> Iterator[Problem]:
-    """Sealed segments behind every live reader, but never the current one."""
+    """Sealed segments behind every live reader, but never the current one, nor the one before it while the current one is empty."""
     held = min((reader.segment for reader in facts.readers if reader.live), default=1 << 32)
     current = facts.control.segment if facts.control else 0
-    ready = [known.segment for known in facts.segments if known.sealed and known.segment < min(held, current)]
+    kept = current - any(known.segment == current and known.first_seq is None for known in facts.segments)
+    ready = [known.segment for known in facts.segments if known.sealed and known.segment < min(held, kept)]
     if ready and facts.segment_size:
         count, size = len(ready), len(ready) * facts.segment_size
         what = f"{count} segments up to this one ({size:,} bytes) are behind every live reader: retention may delete them"

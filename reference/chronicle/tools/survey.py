@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fireassay.reference.chronicle.control import CONTROL, Control, read_control
 from fireassay.reference.chronicle.holder import LOCK, Holder, HolderState, holder_of, start_ticks
+from fireassay.reference.chronicle.limits import READER_TTL_S
 from fireassay.reference.chronicle.reader import HEADER
 from fireassay.reference.chronicle.segments import MAX_SEGMENT_SIZE, SegmentView, Stop, map_segment, name_of, segment_ids
 from fireassay.reference.files import read_small
@@ -22,7 +23,7 @@ from fireassay.spec.outcomes import HarnessError
 
 __all__ = ["DEFAULT_TTL_S", "Problem", "ReaderFacts", "SegmentFacts", "Survey", "is_queue", "survey"]
 
-DEFAULT_TTL_S = 10.0
+DEFAULT_TTL_S = READER_TTL_S
 _READERS, _META = "readers", ".meta"
 _LOCK_ADVICE = {
     HolderState.UNREADABLE: "the next writer writes it anew; look for who changed it",
