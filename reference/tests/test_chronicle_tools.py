@@ -240,7 +240,7 @@ def test_damaged_archives_are_found_in_their_store(tmp_path: Path) -> None:
             pass
     assert queues_below(tmp_path) == [queue, store]
     assert wrong(store) == []
-    flip(store / archive_name(1), 40)
+    flip(store / archive_name(1), -1)
     cut(store / archive_name(2), 20)
     assert [file for file, _ in wrong(store)] == [archive_name(1), archive_name(2)]
 

@@ -168,7 +168,7 @@ def test_a_damaged_archive_is_told_and_nothing_of_it_is_served(target: Target, p
         path = next(path for path, found in archived(store).items() if found == data)
         live.segment_path(1).unlink()
         whole = path.read_bytes()
-        for broken in (whole[:-1], whole[: len(whole) // 2] + b"\xff" + whole[len(whole) // 2 + 1 :], b""):
+        for broken in (whole[:-1], whole[:-1] + bytes([whole[-1] ^ 1]), whole[: len(whole) // 2], b""):
             path.write_bytes(broken)
             found = helpers.ask("joint", queue=str(live.path), store=str(store))
             served = [row[0] for row in found["records"]]
