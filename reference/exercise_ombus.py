@@ -100,4 +100,47 @@ def _refused(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         return int(err.status)
 
 
-WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {"ombus-ring": _ring, "ombus-refused": _refused}
+def _wal_of(bus: _Bus, path: bytes) -> Any:
+    kept = bus.ffi.new("char[]", bus.where + path)
+    config = bus.ffi.new("OmWalConfig *", (kept, 256, 0, 1))
+    return bus.opened("ombus_wal", "ombus_wal_close", lambda wal: bus.lib.ombus_wal_open(wal, config, bus.err))
+
+
+def _append(bus: _Bus, wal: Any, count: int) -> None:
+    seq = bus.ffi.new("uint64_t *")
+    for _ in range(count):
+        bus.do(lambda: bus.lib.ombus_wal_append(wal, 1, b"payload", 7, seq, bus.err))
+
+
+def _wal(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """A WAL that nobody has used is made, rolled, closed, gone on with and replayed."""
+    number = sum(name.startswith("wal") for name in os.listdir(directory))
+    with _Bus(ffi, lib, directory, err) as bus:
+        path = b"/wal%d-%%u" % number
+        for _ in range(2):
+            wal = _wal_of(bus, path)
+            _append(bus, wal, 10)
+            bus.do(lambda: lib.ombus_wal_sync(wal, err))  # noqa: B023
+            bus.close_all()
+        replay, kept = ffi.new("ombus_replay *"), ffi.new("char[]", bus.where + path)
+        if bus.do(lambda: lib.ombus_replay_open(replay, kept, 15, 0, err)):
+            bus.do(lambda: lib.ombus_replay_next(replay, bus.records, 8, err))
+            lib.ombus_replay_close(replay)
+        return int(err.status) if bus.failed else 0
+
+
+def _wal_refused(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """The name of the next file is taken, so what was made for it is removed."""
+    with _Bus(ffi, lib, directory, err) as bus:
+        wal = _wal_of(bus, b"/refused-%u")
+        os.mkdir("refused-1", dir_fd=directory)
+        _append(bus, wal, 20)
+        return int(err.status)
+
+
+WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
+    "ombus-ring": _ring,
+    "ombus-refused": _refused,
+    "ombus-wal": _wal,
+    "ombus-wal-refused": _wal_refused,
+}

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fireassay.reference import core
+from fireassay.reference.ombus.columns import Columns, gathered
 from fireassay.reference.ombus.errors import BusError, check, text
-from fireassay.reference.ombus.stream import RECORD, SHM
+from fireassay.reference.ombus.stream import SHM
 from fireassay.spec.layouts.ombus import ErrorCode
 
-__all__ = ["LATEST", "Columns", "Endpoint", "Gap", "Record"]
+__all__ = ["LATEST", "Endpoint", "Gap", "Record"]
 
 LATEST = 0
 _RESUME = (1 << 64) - 1
@@ -31,19 +29,6 @@ class Record:
     wal_seq: int
     wal_type: int
     payload: bytes | memoryview  # a view, valid until the next poll, where the endpoint makes no copies
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
-    """Copies, which stay. `payloads` has one payload after another, `lengths` says how long each is."""
-
-    wal_seqs: NDArray[np.uint64]
-    wal_types: NDArray[np.uint8]
-    lengths: NDArray[np.uint16]
-    payloads: NDArray[np.uint8]
-
-    def __len__(self) -> int:
-        return len(self.wal_seqs)
 
 
 class Gap(BusError):
@@ -125,10 +110,7 @@ class Endpoint:
     def poll_columns(self, limit: int) -> Columns:
         """As poll_batch, without an object per record."""
         count = self._fill(limit)
-        rows = np.frombuffer(self._ffi.buffer(self._room, count * RECORD.itemsize), RECORD, count).copy()
-        payloads = np.empty(int(rows["payload_len"].sum(dtype=np.uint64)), np.uint8)
-        self._lib.ombus_record_gather(self._room, count, self._ffi.from_buffer("char[]", payloads, require_writable=True))
-        return Columns(wal_seqs=rows["wal_seq"], wal_types=rows["wal_type"], lengths=rows["payload_len"], payloads=payloads)
+        return gathered(self._ffi, self._lib, self._room, count)
 
     def __iter__(self) -> Iterator[Record]:
         """What is there, up to the first empty poll."""

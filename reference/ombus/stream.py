@@ -11,30 +11,15 @@ from numpy.typing import NDArray
 
 from fireassay.reference import core
 from fireassay.reference.chronicle.columns import lengths_of
+from fireassay.reference.ombus.columns import rows_of
 from fireassay.reference.ombus.errors import BusError, check, text
 from fireassay.spec.layouts.ombus import ErrorCode
 
-__all__ = ["FLAG_CRC", "RECORD", "SHM", "Stream", "rows_of"]
+__all__ = ["FLAG_CRC", "SHM", "Stream"]
 
 SHM = "/dev/shm"
 FLAG_CRC = 1
-RECORD = np.dtype({"names": ["wal_seq", "wal_type", "payload_len", "payload"], "formats": ["u8", "u1", "u2", "u8"],
-                   "offsets": [0, 8, 10, 16], "itemsize": 24})  # fmt: skip
-
 _SLICE_NS = 50_000_000  # signals reach Python between slices of a wait
-
-
-def rows_of(wal_seqs: Any, wal_types: Any, payloads: NDArray[np.uint8], lengths: NDArray[np.uint64]) -> NDArray[Any]:
-    """OmBusRecords that point into payloads which lie one after another; a single sequence counts on from there."""
-    count = len(lengths)
-    if count and int(lengths.max()) > 0xFFFF:
-        raise ValueError("a payload has at most 65,535 bytes")
-    rows = np.zeros(count, RECORD)
-    rows["wal_seq"] = wal_seqs + np.arange(count, dtype=np.uint64) if np.ndim(wal_seqs) == 0 else wal_seqs
-    rows["wal_type"] = wal_types
-    rows["payload_len"] = lengths
-    rows["payload"] = payloads.ctypes.data + np.cumsum(lengths, dtype=np.uint64) - lengths
-    return rows
 
 
 class Stream:

@@ -46,8 +46,7 @@ PARTS = {"comet_index_node", "comet_file_path", "comet_file_span"}
 # Other uses of a layout that C has, or layouts that C does not declare yet. A layout that C comes to know must leave this list.
 NOT_IN_C = {
     "ombus.gap_response", "ombus.heartbeat",
-    "ombus.wal_record", "ombus.wal_record_crc", "ombus.wal_insert", "ombus.wal_cancel", "ombus.wal_deactivate", "ombus.wal_activate",
-    "ombus.wal_match",
+    "ombus.wal_record", "ombus.wal_record_crc",
     "chronicle.message", "chronicle.book_event", "chronicle.lease", "chronicle.snapshot",
     "simplebus.record_with_topic", "simplebus.header_map", "simplebus.index_snapshot",
 }  # fmt: skip

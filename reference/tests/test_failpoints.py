@@ -23,9 +23,9 @@ SYSCALLS = [point.name for point in POINTS if point.kind is Kind.SYSCALL]
 # Errors that give way to the one that led there, or to best effort.
 SWALLOWED = {
     "replace_unlink", "chronicle_segment_discard", "chronicle_lock_pread", "chronicle_lock_sign_off", "chronicle_seal_msync",
-    "chronicle_wake", "ombus_shm_discard",
+    "chronicle_wake", "ombus_shm_discard", "ombus_wal_discard",
 }  # fmt: skip
-REPEATABLE = ("stores", "persist", "replace", "chronicle", "ombus-ring")  # a refused workload ends at its first error
+REPEATABLE = ("stores", "persist", "replace", "chronicle", "ombus-ring", "ombus-wal")  # a refused workload ends at its first error
 NTH = 3
 
 Reached = dict[str, tuple[str, dict[str, int]]]

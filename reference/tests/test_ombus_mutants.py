@@ -17,6 +17,7 @@ from fireassay.reference.ombus.endpoint import Endpoint, Gap
 from fireassay.reference.ombus.errors import BusError
 from fireassay.reference.ombus.monitor import Monitor
 from fireassay.reference.ombus.stream import Stream
+from fireassay.reference.ombus.wal import Replay, Wal
 from fireassay.reference.tests import ombus_files
 from fireassay.reference.tests.ombus_files import NAME, header, left_behind, patch, publish, slot_at, tail_of
 from fireassay.spec import layouts
@@ -87,6 +88,7 @@ def the_region_has_its_size(where: Path) -> str:
 PRODUCER = """
 import sys
 from fireassay.reference.ombus.stream import Stream
+from fireassay.reference.ombus.wal import Replay, Wal
 bus = Stream('/bus', capacity=8, slot_size=64, consumers=2, directory=sys.argv[1])
 for seq in range(1, 9):
     bus.publish(seq, b'payload %d' % seq)
@@ -236,6 +238,75 @@ def the_old_object_is_retired(where: Path) -> str:
         return told(polled(port, times=4), [1, 2, 3, ErrorCode.REPLACED])
 
 
+def wal(where: Path, **more: Any) -> Wal:
+    return Wal(where / "wal-%u", file_size=512, variant="mutants", **more)
+
+
+def replayed(where: Path, from_seq: int = 0, to_seq: int = 0) -> Any:
+    try:
+        with Replay(where / "wal-%u", from_seq, to_seq, variant="mutants") as replay:
+            return [record.wal_seq for record in replay]
+    except BusError as error:
+        return error.code
+
+
+def written(where: Path, count: int = 20) -> list[Path]:
+    """Of thirteen bytes each, so that records need fill."""
+    with wal(where) as writer:
+        for number in range(count):
+            writer.append(b"%013d" % number, 1)
+    return sorted(where.glob("wal-*"))
+
+
+def sequences_never_restart(where: Path) -> str:
+    written(where)
+    return told(replayed(where), list(range(1, 21)))
+
+
+def wal_records_are_as_specified(where: Path) -> str:
+    data = written(where, 3)[0].read_bytes()
+    at, found = 64, []
+    try:
+        while at < len(data):
+            record, used = layouts.parse_prefix(layout.WAL_RECORD_CRC, data[at:])
+            found.append((record["seq"], record["type"], record["payload"]))
+            at += used
+    except LayoutError as error:
+        return str(error)
+    return told(found, [(number + 1, 1, b"%013d" % number) for number in range(3)])
+
+
+def wal_files_keep_their_size(where: Path) -> str:
+    return told([path.stat().st_size <= 512 for path in written(where)], [True, True])
+
+
+def damage_is_no_end(where: Path) -> str:
+    path = written(where)[0]
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + b"!" + data[101:])
+    return told(replayed(where), ErrorCode.WAL_DAMAGED)
+
+
+def a_range_is_half_open(where: Path) -> str:
+    written(where)
+    return told(replayed(where, 3, 7), [3, 4, 5, 6])
+
+
+def a_sync_syncs(where: Path) -> str:
+    ffi, lib = core.load("mutants")
+    err = ffi.new("fa_error *")
+    with ControlFile.create(where / "control", "mutants") as control:
+        core.check(ffi, err, lib.fa_failpoint_attach(os.fsencode(control.path), err))
+        try:
+            control.arm("ombus_wal_fdatasync", Action.COUNT)
+            with wal(where, sync_every=2) as writer:
+                for _ in range(4):
+                    writer.append(b"x")
+            return told(control.hits("ombus_wal_fdatasync"), 2)
+        finally:
+            lib.fa_failpoint_detach(err)
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "ombus_slot_dirty": slots_are_as_specified,
     "ombus_page_dirty": the_page_is_as_specified,
@@ -259,6 +330,13 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "ombus_release_unnoticed": the_released_find_their_gap,
     "ombus_attach_at_head": who_attaches_is_told_what_it_missed,
     "ombus_old_unretired": the_old_object_is_retired,
+    "ombus_wal_seq_restarts": sequences_never_restart,
+    "ombus_wal_header_swapped": wal_records_are_as_specified,
+    "ombus_wal_unaligned": wal_records_are_as_specified,
+    "ombus_wal_oversized": wal_files_keep_their_size,
+    "ombus_wal_damage_silent": damage_is_no_end,
+    "ombus_replay_inclusive": a_range_is_half_open,
+    "ombus_wal_unsynced": a_sync_syncs,
 }
 
 

@@ -402,6 +402,10 @@ CLAUSES: tuple[Clause, ...] = (
         errata=(
             "The seed takes the WAL as given and shows only that the sequence is packed in 40 bits; header packing beyond this, "
             "alignment, trailer, rotation and type numbers are ours.",
+            "A file begins with a header of 64 bytes (ours), which holds its number, its first sequence, whether records have trailers, and "
+            "the offset up to which the file is synced. Without trailers only the structure of a record can be checked.",
+            "The seed buffers writes in the process; here records lie in a shared map of a file whose blocks are reserved, so that the "
+            "page cache is the buffer: an append survives the death of the process, and needs no system call.",
         ),
     ),
     Clause(
@@ -415,6 +419,13 @@ CLAUSES: tuple[Clause, ...] = (
         why="A consumer takes the end at a damaged record for the end of the log and goes on without the rest.",
         seed="000 §5.5",
         verified=(Method.CASE, Method.FAULT, Method.FUZZ, Method.POWER),
+        errata=(
+            "The seed does not say how a torn tail and damage differ; what is not synced lies in the last file only, whose header tells "
+            "how far it is synced. Before that offset, or where another file follows, it is damage; behind it, it is a torn tail unless "
+            "valid records follow. Where they do, a page of zeros before them tells of a power loss, and the log ends there (ours).",
+            "The seed is silent on ranges outside the WAL; a range that begins before the oldest file, or beyond the end, is an error: a "
+            "cursor beyond the recovered end must be reset (ours).",
+        ),
         anomalies=("damage-served", "gap"),
     ),
     Clause(

@@ -21,6 +21,18 @@ frame header (16)        bodies, from 16 on
  8  8  wal_seq            SUBSCRIBE_ACK  status u32, current_seq u64
                           HEARTBEAT      none
 
+WAL file header (64, ours)
+ 0  4  magic 0x4F4D4257
+ 4  4  version 1
+ 8  4  flags, 1 = CRC            a file has its number in its name, and records from 64 on, with sequences that go on by 1;
+12  4  number                    `synced` counts if and only if synced_check is its complement; then everything before that
+16  8  first_seq                 offset is on the disk, and what cannot be read there is damage, not a torn tail
+24  4  crc32 of the 24 before
+28  4  reserved 0
+32  8  synced
+40  8  synced_check
+48 16  pad
+
 WAL record (ours): one little-endian u64, seq in bits 0-39, type in 40-47, len in 48-63, so that in bytes:
  0 5 seq, 5 1 type, 6 2 len, 8 N payload, [4 crc32 of header and payload], zeros to the next multiple of 8.
 WAL payloads, of which the seed gives but the sizes (fields ours): INSERT 56 + user + aux, CANCEL, DEACTIVATE, ACTIVATE 24, MATCH 40.
@@ -58,6 +70,7 @@ __all__ = [
     "WAL_ACTIVATE",
     "WAL_CANCEL",
     "WAL_DEACTIVATE",
+    "WAL_FILE",
     "WAL_HEADER",
     "WAL_INSERT",
     "WAL_MATCH",
@@ -258,6 +271,20 @@ _WAL_BODY = (*_WAL_PREFIX, "len" / Derived(Int16ul, lambda c: len(c.payload)), "
 _FILL = "fill" / Align(8, strict=True)
 
 WAL_HEADER = layout("ombus.wal_header", "OMB-26", *_WAL_PREFIX, "len" / Int16ul)
+WAL_FILE = layout(
+    "ombus.wal_file",
+    "OMB-26",
+    "magic" / Exact(Int32ul, 0x4F4D4257, "bad magic"),
+    "version" / Exact(Int32ul, 1, "bad version"),
+    "flags" / Within(Int32ul, range(2)),
+    "number" / Int32ul,
+    "first_seq" / Int64ul,
+    "crc32" / Crc32(0),
+    "reserved" / Zero(4),
+    "synced" / Int64ul,
+    "synced_check" / Int64ul,
+    "pad" / Zero(16),
+)
 WAL_RECORD = layout("ombus.wal_record", "OMB-26", *_WAL_BODY, _FILL)
 WAL_RECORD_CRC = layout("ombus.wal_record_crc", "OMB-26", *_WAL_BODY, "crc32" / Crc32(0), _FILL)
 
@@ -300,5 +327,5 @@ WAL_MATCH = layout(
 
 ALL: tuple[Layout, ...] = (
     SLOT_HEADER, SHM_HEADER, CONSUMER_TAIL, RECORD, FRAME_HEADER, DATA, BATCH_DATA, GAP_RESPONSE, HEARTBEAT, GAP_REQUEST, SUBSCRIBE,
-    SUBSCRIBE_ACK, WAL_HEADER, WAL_RECORD, WAL_RECORD_CRC, WAL_INSERT, WAL_CANCEL, WAL_DEACTIVATE, WAL_ACTIVATE, WAL_MATCH,
+    SUBSCRIBE_ACK, WAL_HEADER, WAL_FILE, WAL_RECORD, WAL_RECORD_CRC, WAL_INSERT, WAL_CANCEL, WAL_DEACTIVATE, WAL_ACTIVATE, WAL_MATCH,
 )  # fmt: skip

@@ -31,6 +31,8 @@ CATALOGUE = {
     "ombus.subscribe": "88 magic@0:4 msg_type@4:1 flags@5:1 body_len@6:2 wal_seq@8:8 start_seq@16:8 stream_name@24:64",
     "ombus.subscribe_ack": "28 magic@0:4 msg_type@4:1 flags@5:1 body_len@6:2 wal_seq@8:8 status@16:4 current_seq@20:8",
     "ombus.wal_header": "8 seq@0:5 type@5:1 len@6:2",
+    "ombus.wal_file": "64 magic@0:4 version@4:4 flags@8:4 number@12:4 first_seq@16:8 crc32@24:4 reserved@28:4 synced@32:8 "
+    "synced_check@40:8 pad@48:16",
     "ombus.wal_record": "8+ seq@0:5 type@5:1 len@6:2",
     "ombus.wal_record_crc": "12+ seq@0:5 type@5:1 len@6:2",
     "ombus.wal_insert": "56+ order_id@0:8 price@8:8 volume@16:8 volume_remaining@24:8 timestamp_ns@32:8 product_id@40:2 org_id@42:2 "
@@ -84,6 +86,7 @@ CATALOGUE = {
 MAGICS = {
     "ombus.shm_header": "53424d4f",
     "ombus.frame_header": "46424d4f",
+    "ombus.wal_file": "57424d4f",
     "bridge.message": b"BRDG".hex(),
     "bridge.checkpoint": b"CKPT".hex(),
     "comet.index": "544d4f43",

@@ -1,7 +1,7 @@
 /*
  * OMB: shared-memory ring, WAL and TCP frames. Little-endian. Region = header page, max_consumers tails, capacity slots.
  * A slot is readable at position t if and only if seq == t + 1. A tail of 2^64-1 is unregistered.
- * The WAL header packs seq (40 bits, low) | type (8) | length (16, high).
+ * A WAL file is a header of 64 bytes and records from there on. A record's header packs seq (40 bits, low) | type (8) | length (16, high).
  */
 #ifndef FA_LAYOUT_OMBUS_H
 #define FA_LAYOUT_OMBUS_H
@@ -17,6 +17,12 @@
 #define OMBUS_FLAG_CRC 1u /* every payload's crc32 is set and checked */
 #define OMBUS_FLAGS OMBUS_FLAG_CRC
 #define OMBUS_SLOT_HEADER 24u
+#define OMBUS_WAL_MAGIC 0x4F4D4257u
+#define OMBUS_WAL_VERSION 1u
+#define OMBUS_WAL_FLAG_CRC 1u /* every record has a trailer */
+#define OMBUS_WAL_FILE_HEADER 64u
+#define OMBUS_WAL_SEQ_MAX ((1ull << 40) - 1)
+#define OMBUS_WAL_PAYLOAD_MAX 65535u
 
 typedef struct ombus_slot_header {
     uint64_t seq;
@@ -87,6 +93,49 @@ typedef struct ombus_wal_header {
     uint64_t packed;
 } ombus_wal_header;
 
+typedef struct ombus_wal_file {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t flags;
+    uint32_t number;
+    uint64_t first_seq;
+    uint32_t crc32; /* of the 24 bytes before it */
+    uint32_t reserved;
+    uint64_t synced; /* everything before this offset is durable, as long as synced_check is its complement */
+    uint64_t synced_check;
+    uint8_t pad[16];
+} ombus_wal_file;
+
+/* user_len bytes of the user and aux_len of auxiliary data follow. */
+typedef struct ombus_wal_insert {
+    uint64_t order_id;
+    int64_t price;
+    uint64_t volume;
+    uint64_t volume_remaining;
+    uint64_t timestamp_ns;
+    uint16_t product_id;
+    uint16_t org_id;
+    uint16_t flags;
+    uint16_t reserved;
+    uint32_t user_len;
+    uint32_t aux_len;
+} ombus_wal_insert;
+
+typedef struct ombus_wal_cancel {
+    uint64_t order_id;
+    uint64_t timestamp_ns;
+    uint16_t product_id;
+    uint8_t reserved[6];
+} ombus_wal_cancel, ombus_wal_deactivate, ombus_wal_activate;
+
+typedef struct ombus_wal_match {
+    uint64_t maker_id;
+    uint64_t taker_id;
+    int64_t price;
+    uint64_t volume;
+    uint64_t timestamp_ns;
+} ombus_wal_match;
+
 typedef struct ombus_record {
     uint64_t wal_seq;
     uint8_t wal_type;
@@ -144,6 +193,50 @@ typedef struct ombus_record {
     FIELD(ombus_subscribe_ack, current_seq, 4, 8)      \
     SIZE(ombus_wal_header, 8)                          \
     FIELD(ombus_wal_header, packed, 0, 8)              \
+    SIZE(ombus_wal_file, 64)                           \
+    FIELD(ombus_wal_file, magic, 0, 4)                 \
+    FIELD(ombus_wal_file, version, 4, 4)               \
+    FIELD(ombus_wal_file, flags, 8, 4)                 \
+    FIELD(ombus_wal_file, number, 12, 4)               \
+    FIELD(ombus_wal_file, first_seq, 16, 8)            \
+    FIELD(ombus_wal_file, crc32, 24, 4)                \
+    FIELD(ombus_wal_file, reserved, 28, 4)             \
+    FIELD(ombus_wal_file, synced, 32, 8)               \
+    FIELD(ombus_wal_file, synced_check, 40, 8)         \
+    FIELD(ombus_wal_file, pad, 48, 16)                 \
+    SIZE(ombus_wal_insert, 56)                         \
+    FIELD(ombus_wal_insert, order_id, 0, 8)            \
+    FIELD(ombus_wal_insert, price, 8, 8)               \
+    FIELD(ombus_wal_insert, volume, 16, 8)             \
+    FIELD(ombus_wal_insert, volume_remaining, 24, 8)   \
+    FIELD(ombus_wal_insert, timestamp_ns, 32, 8)       \
+    FIELD(ombus_wal_insert, product_id, 40, 2)         \
+    FIELD(ombus_wal_insert, org_id, 42, 2)             \
+    FIELD(ombus_wal_insert, flags, 44, 2)              \
+    FIELD(ombus_wal_insert, reserved, 46, 2)           \
+    FIELD(ombus_wal_insert, user_len, 48, 4)           \
+    FIELD(ombus_wal_insert, aux_len, 52, 4)            \
+    SIZE(ombus_wal_cancel, 24)                         \
+    FIELD(ombus_wal_cancel, order_id, 0, 8)            \
+    FIELD(ombus_wal_cancel, timestamp_ns, 8, 8)        \
+    FIELD(ombus_wal_cancel, product_id, 16, 2)         \
+    FIELD(ombus_wal_cancel, reserved, 18, 6)           \
+    SIZE(ombus_wal_deactivate, 24)                     \
+    FIELD(ombus_wal_deactivate, order_id, 0, 8)        \
+    FIELD(ombus_wal_deactivate, timestamp_ns, 8, 8)    \
+    FIELD(ombus_wal_deactivate, product_id, 16, 2)     \
+    FIELD(ombus_wal_deactivate, reserved, 18, 6)       \
+    SIZE(ombus_wal_activate, 24)                       \
+    FIELD(ombus_wal_activate, order_id, 0, 8)          \
+    FIELD(ombus_wal_activate, timestamp_ns, 8, 8)      \
+    FIELD(ombus_wal_activate, product_id, 16, 2)       \
+    FIELD(ombus_wal_activate, reserved, 18, 6)         \
+    SIZE(ombus_wal_match, 40)                          \
+    FIELD(ombus_wal_match, maker_id, 0, 8)             \
+    FIELD(ombus_wal_match, taker_id, 8, 8)             \
+    FIELD(ombus_wal_match, price, 16, 8)               \
+    FIELD(ombus_wal_match, volume, 24, 8)              \
+    FIELD(ombus_wal_match, timestamp_ns, 32, 8)        \
     SIZE(ombus_record, 24)                             \
     FIELD(ombus_record, wal_seq, 0, 8)                 \
     FIELD(ombus_record, wal_type, 8, 1)                \

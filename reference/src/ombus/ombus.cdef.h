@@ -87,3 +87,33 @@ int ombus_monitor_open(ombus_monitor *monitor, const char *directory, const char
 int ombus_monitor_look(ombus_monitor *monitor, uint64_t now_ns, uint64_t stale_ns, fa_error *err);
 int ombus_monitor_release(ombus_monitor *monitor, uint32_t consumer, fa_error *err);
 int ombus_monitor_close(ombus_monitor *monitor, fa_error *err);
+
+typedef struct OmWalConfig {
+    const char *filename;
+    uint64_t file_size;
+    uint32_t sync_every;
+    uint32_t flags;
+} OmWalConfig;
+
+typedef struct ombus_wal {
+    uint64_t offset;
+    uint64_t next_seq;
+    uint64_t synced;
+    uint64_t unsynced;
+    uint64_t file_size;
+    uint64_t rolls;
+    uint32_t number;
+    ...;
+} ombus_wal;
+
+int ombus_wal_open(ombus_wal *wal, const OmWalConfig *config, fa_error *err);
+int ombus_wal_append(ombus_wal *wal, uint8_t type, const char *payload, size_t length, uint64_t *seq, fa_error *err);
+int ombus_wal_append_batch(ombus_wal *wal, OmBusRecord *records, size_t count, size_t *done, fa_error *err);
+int ombus_wal_sync(ombus_wal *wal, fa_error *err);
+int ombus_wal_close(ombus_wal *wal, fa_error *err);
+
+typedef struct ombus_replay { ...; } ombus_replay;
+
+int ombus_replay_open(ombus_replay *replay, const char *path, uint64_t from, uint64_t to, fa_error *err);
+int ombus_replay_next(ombus_replay *replay, OmBusRecord *records, size_t limit, fa_error *err);
+void ombus_replay_close(ombus_replay *replay);

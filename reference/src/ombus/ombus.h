@@ -5,6 +5,8 @@
 #include "ombus/ombus_endpoint.h"
 #include "ombus/ombus_error.h"
 #include "ombus/ombus_monitor.h"
+#include "ombus/ombus_replay.h"
 #include "ombus/ombus_stream.h"
+#include "ombus/ombus_wal.h"
 
 #endif

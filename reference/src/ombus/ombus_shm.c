@@ -6,8 +6,7 @@
 #include "fa_atomics.h"
 #include "fa_persist.h"
 #include "ombus/ombus_error.h"
-
-#define OMBUS_SHM_TRIES 16
+#include "ombus/ombus_lock.h"
 
 static int ombus_shm_check_name(const char *name, const char **bare, fa_error *err)
 {
@@ -46,41 +45,6 @@ static int ombus_shm_open_directory(const char *directory, int code, fa_error *e
 {
     const int fd = fa_persist_open(ombus_shm_directory, AT_FDCWD, directory == NULL ? OMBUS_SHM_DIRECTORY : directory, O_RDONLY | O_DIRECTORY, 0, err);
     return fd < 0 ? code : fd;
-}
-
-/* Whether the name still leads to the file that is open here. */
-static bool ombus_shm_is_named(int dirfd, const char *name, int fd)
-{
-    struct stat here, there;
-    return fstat(fd, &here) == 0 && fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 && here.st_ino == there.st_ino &&
-           here.st_dev == there.st_dev;
-}
-
-/* The file under the name, locked. -1 without an error where there is none and it is not to be made. */
-static int ombus_shm_lock(int dirfd, const char *name, int flags, fa_error *err)
-{
-    for (int tries = 0; tries < OMBUS_SHM_TRIES; tries++) {
-        const int fd = fa_persist_open(ombus_shm_lock_open, dirfd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | flags, 0600, err);
-        if (fd < 0) {
-            return fa_error_class_in(fd) == FA_MISSING && (flags & O_CREAT) == 0 ? -1 : OM_ERR_BUS_SHM_CREATE;
-        }
-        struct stat found;
-        if (fstat(fd, &found) == -1 || !S_ISREG(found.st_mode)) {
-            (void)close(fd);
-            return ombus_refuse(OM_ERR_BUS_SHM_CREATE, err, FA_INVALID, 0, "ombus_shm_lock", "%s is there and no regular file", name);
-        }
-        const int status = fa_persist_flock(ombus_shm_flock, fd, LOCK_EX | LOCK_NB, err);
-        if (status == 0 && ombus_shm_is_named(dirfd, name, fd)) {
-            return fd;
-        }
-        (void)close(fd);
-        if (status != 0) {
-            return fa_error_class_in(status) == FA_LOCKED ? ombus_refuse(OM_ERR_BUS_SHM_CREATE, err, FA_LOCKED, EAGAIN, "ombus_shm_flock",
-                                                                         "the producer of %s lives", name)
-                                                          : OM_ERR_BUS_SHM_CREATE;
-        }
-    }
-    return ombus_refuse(OM_ERR_BUS_SHM_CREATE, err, FA_LOCKED, 0, "ombus_shm_lock", "%s is made again and again by others", name);
 }
 
 /* Grows from one object of a name to the next, also where the clock was set back. */
@@ -199,9 +163,9 @@ static int ombus_shm_take_over(ombus_shm *old, int dirfd, const char *bare, fa_e
     fa_error why = {0};
     *old = (ombus_shm){.fd = -1, .dirfd = -1};
     (void)snprintf(old->name, sizeof old->name, "%s", bare);
-    const int fd = ombus_shm_lock(dirfd, bare, 0, err);
+    const int fd = ombus_lock_file(dirfd, bare, 0, 0, OM_ERR_BUS_SHM_CREATE, err);
     if (fd < 0) {
-        return fd == -1 ? 0 : fd;
+        return fd == OMBUS_LOCK_NONE ? 0 : fd;
     }
     const int status = ombus_shm_map(old, fd, PROT_READ | PROT_WRITE, &why);
     old->fd = fd;
@@ -249,7 +213,7 @@ int ombus_shm_create(ombus_shm *shm, const char *directory, const char *name, fa
     if (shm->dirfd < 0) {
         return shm->dirfd;
     }
-    shm->fd = ombus_shm_lock(shm->dirfd, temporary, O_CREAT, err);
+    shm->fd = ombus_lock_file(shm->dirfd, temporary, O_CREAT, 0600, OM_ERR_BUS_SHM_CREATE, err);
     status = shm->fd < 0 ? shm->fd : ombus_shm_put(shm, &old, temporary, bare, err);
     if (status != 0) {
         if (shm->fd >= 0) {
@@ -298,7 +262,7 @@ int ombus_shm_close(ombus_shm *shm, bool gone, fa_error *err)
     if (shm->map != NULL && fa_persist_munmap(ombus_shm_munmap, shm->map, shm->size, err) != 0) {
         status = OM_ERR_BUS_SHM_MAP;
     }
-    if (gone && shm->fd >= 0 && ombus_shm_is_named(shm->dirfd, bare, shm->fd) &&
+    if (gone && shm->fd >= 0 && ombus_lock_is_named(shm->dirfd, bare, shm->fd) &&
         fa_persist_unlink(ombus_shm_unlink, shm->dirfd, bare, status == 0 ? err : NULL) != 0) {
         status = status == 0 ? OM_ERR_BUS_SHM_CREATE : status;
     }
