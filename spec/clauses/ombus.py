@@ -402,8 +402,8 @@ CLAUSES: tuple[Clause, ...] = (
         errata=(
             "The seed takes the WAL as given and shows only that the sequence is packed in 40 bits; header packing beyond this, "
             "alignment, trailer, rotation and type numbers are ours.",
-            "A file begins with a header of 64 bytes (ours), which holds its number, its first sequence, whether records have trailers, and "
-            "the offset up to which the file is synced. Without trailers only the structure of a record can be checked.",
+            "A file begins with a header of 64 bytes (ours), which holds its number, its first sequence, whether records have trailers, "
+            "and the offset up to which the file is synced. Without trailers only the structure of a record can be checked.",
             "The seed buffers writes in the process; here records lie in a shared map of a file whose blocks are reserved, so that the "
             "page cache is the buffer: an append survives the death of the process, and needs no system call.",
         ),
