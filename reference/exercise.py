@@ -137,7 +137,7 @@ class _Chronicle:
             self.do(lambda: self.lib.chronicle_writer_append(self.writer, 1, 0, bytes(length), length, seq, self.err))
 
     def flush(self) -> None:
-        self.do(lambda: self.lib.chronicle_writer_flush_sync(self.writer, self.err))
+        self.do(lambda: self.lib.chronicle_flush_sync(self.writer, self.err))
 
     def read_all(self) -> None:
         room, count, end = self.ffi.new("chronicle_record[4]"), self.ffi.new("size_t *"), self.ffi.new("int *")
@@ -145,6 +145,13 @@ class _Chronicle:
             if count[0]:
                 last = room[count[0] - 1]
                 self.do(lambda: self.lib.chronicle_reader_commit(self.reader, last.next_segment, last.next_offset, self.err))  # noqa: B023
+
+    def flush_async(self) -> None:
+        self.do(lambda: self.lib.chronicle_flush_async(self.writer, self.err))
+
+    def ask_for_writer(self) -> None:
+        found = self.ffi.new("chronicle_writer_status *")
+        self.do(lambda: self.lib.chronicle_status_writer(self.reader, 10**12, found, self.err))
 
     def retain(self) -> None:
         found = self.ffi.new("chronicle_retained *")
@@ -197,6 +204,8 @@ def _chronicle(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         queue.append(1)  # and rings
         queue.read_all()
         queue.append(5)
+        queue.flush_async()
+        queue.ask_for_writer()
         queue.retain()
         queue.unregister()
         queue.close("writer")

@@ -11,6 +11,7 @@ from typing import Any, Self
 from fireassay.reference import core
 from fireassay.reference.chronicle.columns import Columns, gathered
 from fireassay.reference.chronicle.heart import Heart
+from fireassay.reference.chronicle.status import DisconnectReason, WriterState, WriterStatus
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
 
@@ -187,6 +188,17 @@ class Reader:
         segment, offset = self._ffi.new("uint32_t *"), self._ffi.new("uint64_t *")
         self._check(self._lib.chronicle_reader_writer_position(self._reader, segment, offset, self._err))
         return int(segment[0]), int(offset[0])
+
+    def writer_status(self, ttl_s: float) -> WriterStatus:
+        """Whether somebody writes, by its lock and its heartbeat; may be asked at any time and changes nothing."""
+        found = self._ffi.new("chronicle_writer_status *")
+        self._check(self._lib.chronicle_status_writer(self._reader, int(ttl_s * 1e9), found, self._err))
+        return WriterStatus(WriterState(found.state), int(found.pid), int(found.epoch), int(found.heartbeat_ns), found.age_ns / 1e9)
+
+    def detect_disconnect(self, ttl_s: float) -> DisconnectReason | None:
+        """Why nothing more is to be expected here, if so. What to do about it is up to the caller."""
+        reason = self._check(self._lib.chronicle_status_disconnect(self._reader, int(ttl_s * 1e9), self._err))
+        return list(DisconnectReason)[reason - 1] if reason else None
 
     def writer_epoch(self) -> int:
         return int(self._lib.chronicle_reader_writer_epoch(self._reader))

@@ -12,6 +12,7 @@ from fireassay.reference import core
 from fireassay.reference.chronicle.columns import lengths_of
 from fireassay.reference.chronicle.heart import Heart
 from fireassay.reference.chronicle.limits import UNBOUNDED, Limits, Retained, retained
+from fireassay.reference.chronicle.reservation import Reservation
 
 __all__ = ["DEFAULT_SEGMENT_SIZE", "HEARTBEAT_S", "PAD", "Appended", "Writer"]
 
@@ -119,9 +120,17 @@ class Writer:
         status = self._lib.chronicle_writer_append_records(self._writer, records, count, done, self._err)
         return self._numbers(tuple(range(first, first + done[0])), status)
 
+    def reserve(self, length: int, type_id: int = 0, flags: int = 0) -> Reservation:
+        """Room in the queue for a payload of at most that length, to be filled in a `with` block."""
+        return Reservation(self._ffi, self._lib, self._writer, type_id, flags, length)
+
+    def flush_async(self) -> None:
+        """The kernel begins to write what was appended; nothing is promised."""
+        self._check(self._lib.chronicle_flush_async(self._writer, self._err))
+
     def flush_sync(self) -> None:
         """Everything appended so far, by earlier writers too, survives power loss."""
-        self._check(self._lib.chronicle_writer_flush_sync(self._writer, self._err))
+        self._check(self._lib.chronicle_flush_sync(self._writer, self._err))
 
     def retain(self, room: int = 64) -> Retained:
         """Deletes the segments that no live reader needs, and tells at most `room` readers as it found them."""

@@ -116,3 +116,5 @@ FAILPOINT(chronicle_meta_remove, SYSCALL, "a reader that unregisters removes its
 FAILPOINT(chronicle_retention_flock, SYSCALL, "retention locks the directory of readers")
 FAILPOINT(chronicle_retention_scan, SYSCALL, "retention searches the directory for readers")
 FAILPOINT(chronicle_retention_unlink, SYSCALL, "retention deletes a segment")
+FAILPOINT(chronicle_flush_async, SYSCALL, "an asynchronous flush has the kernel begin to write a segment")
+FAILPOINT(chronicle_lock_look, SYSCALL, "a reader opens writer.lock to see who writes")

@@ -42,6 +42,8 @@
 /* The pages of the map are there afterwards; `how` is MADV_POPULATE_READ or _WRITE. 0 also from a kernel that cannot. */
 #define fa_persist_populate(site, map, length, how, err) fa_persist_populate_at(FA_SITE(site), #site, map, length, how, err)
 #define fa_persist_msync(site, map, length, flags, err) fa_persist_msync_at(FA_SITE(site), #site, map, length, flags, err)
+/* The kernel begins to write what is dirty of the file; nothing is waited for, nothing promised. */
+#define fa_persist_write_back(site, fd, err) fa_persist_write_back_at(FA_SITE(site), #site, fd, err)
 #define fa_persist_fdatasync(site, fd, err) fa_persist_fdatasync_at(FA_SITE(site), #site, fd, err)
 #define fa_persist_fsync(site, fd, err) fa_persist_fsync_at(FA_SITE(site), #site, fd, err)
 #define fa_persist_fsync_dir(site, dirfd, err) fa_persist_fsync_at(FA_SITE(site), #site, dirfd, err)
@@ -213,6 +215,11 @@ FA_PERSIST_INLINE int fa_persist_populate_at(int id, const char *site, void *map
 FA_PERSIST_INLINE int fa_persist_msync_at(int id, const char *site, void *map, size_t length, int flags, fa_error *err)
 {
     FA_PERSIST_RETURN(id, site, "msync", NULL, msync(map, length, flags), err);
+}
+
+FA_PERSIST_INLINE int fa_persist_write_back_at(int id, const char *site, int fd, fa_error *err)
+{
+    FA_PERSIST_RETURN(id, site, "sync_file_range", NULL, sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE), err);
 }
 
 FA_PERSIST_INLINE int fa_persist_fdatasync_at(int id, const char *site, int fd, fa_error *err)

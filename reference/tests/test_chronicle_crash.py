@@ -23,7 +23,7 @@ COUNT = 40
 ELSEWHERE = {
     "chronicle_lock_pread", "chronicle_segment_discard", "chronicle_segment_pread", "chronicle_recovery_aside",
     "chronicle_publish_repair", "chronicle_pad_clear", "chronicle_announce", "chronicle_sleep", "chronicle_sleep_many",
-    "chronicle_bell_mmap", "chronicle_bell_munmap", "chronicle_lower", "chronicle_wake",
+    "chronicle_bell_mmap", "chronicle_bell_munmap", "chronicle_lock_look", "chronicle_flush_async", "chronicle_lower", "chronicle_wake",
 }  # fmt: skip
 READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_", "chronicle_retention_")
 POINTS = [

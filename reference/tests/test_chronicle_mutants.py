@@ -20,6 +20,7 @@ from fireassay.reference.tests.mutant_steps import OK, SEGMENT, armed, drained, 
 from fireassay.reference.tests.test_chronicle_cold_mutants import SHOWN_BY as COLD
 from fireassay.reference.tests.test_chronicle_retention_mutants import SHOWN_BY as KEPT
 from fireassay.reference.tests.test_chronicle_wait_mutants import SHOWN_BY as WAITING
+from fireassay.reference.tests.test_chronicle_write_mutants import SHOWN_BY as WRITTEN
 from fireassay.spec.layouts import LayoutError
 from fireassay.spec.outcomes import ErrorClass
 
@@ -251,7 +252,7 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
 
 def test_every_mutant_of_chronicle_is_shown() -> None:
     """Here, or by the cases of its clause: they are examined with it."""
-    assert {*SHOWN_BY, *WAITING, *KEPT, *COLD, *EXAMINED} == {
+    assert {*SHOWN_BY, *WAITING, *KEPT, *WRITTEN, *COLD, *EXAMINED} == {
         mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")
     }
 

@@ -98,6 +98,7 @@ CLAUSES: tuple[Clause, ...] = (
         why="An exception while the payload is being built would leave a hole at which every reader waits for ever.",
         seed="003 §4.3",
         verified=(Method.CASE, Method.HISTORY, Method.KILL),
+        errata=("Ours: fewer bytes than were reserved may be committed; PAD takes what is left of the reservation.",),
     ),
     Clause(
         id="CHR-08",
@@ -321,6 +322,12 @@ CLAUSES: tuple[Clause, ...] = (
         why="A caller who paid milliseconds for flush_sync finds after a power cut that the directory does not know the newest segment.",
         seed="003 §10",
         verified=(Method.KILL, Method.POWER, Method.HISTORY),
+        errata=(
+            (
+                "Ours: flush_async has the kernel begin to write with sync_file_range; msync(MS_ASYNC), which the seed names, starts "
+                "nothing on Linux."
+            ),
+        ),
     ),
     Clause(
         id="CHR-23",

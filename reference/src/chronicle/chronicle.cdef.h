@@ -56,6 +56,14 @@ typedef struct chronicle_reader {
     ...;
 } chronicle_reader;
 
+typedef struct chronicle_writer_status {
+    uint32_t state;
+    uint32_t pid;
+    uint64_t epoch;
+    uint64_t heartbeat_ns;
+    uint64_t age_ns;
+} chronicle_writer_status;
+
 int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err);
 uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
 int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payload, size_t length, uint64_t *seq,
@@ -65,7 +73,11 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
 int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_record *records, size_t count, size_t *done, fa_error *err);
 void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *limits);
 int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err);
-int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
+int chronicle_flush_async(chronicle_writer *writer, fa_error *err);
+int chronicle_flush_sync(chronicle_writer *writer, fa_error *err);
+int chronicle_inplace_reserve(chronicle_writer *writer, uint16_t type_id, uint16_t flags, size_t length, void **payload, fa_error *err);
+int chronicle_inplace_commit(chronicle_writer *writer, size_t length, uint64_t *seq, fa_error *err);
+int chronicle_inplace_abandon(chronicle_writer *writer, fa_error *err);
 void chronicle_writer_heartbeat(chronicle_writer *writer);
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err);
 
@@ -79,6 +91,8 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
 int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err);
 void chronicle_reader_heartbeat(chronicle_reader *reader);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
+int chronicle_status_writer(const chronicle_reader *reader, uint64_t ttl_ns, chronicle_writer_status *out, fa_error *err);
+int chronicle_status_disconnect(const chronicle_reader *reader, uint64_t ttl_ns, fa_error *err);
 uint64_t chronicle_reader_writer_epoch(const chronicle_reader *reader);
 uint64_t chronicle_reader_writer_heartbeat(const chronicle_reader *reader);
 int chronicle_reader_close(chronicle_reader *reader, fa_error *err);

@@ -61,6 +61,20 @@ static bool chronicle_lock_owner_lives(int fd, uint32_t *pid)
     return state != 'Z' && state != 'X' && (ticks == record.start_ticks || FA_MUTANT(chronicle_pid_trusted));
 }
 
+int chronicle_lock_look(int dirfd, uint32_t *pid, bool *lives, fa_error *err)
+{
+    fa_error why = {0};
+    *pid = 0;
+    *lives = false;
+    const int fd = fa_persist_open(chronicle_lock_look, dirfd, CHRONICLE_LOCK_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &why);
+    if (fd < 0) {
+        return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_pass(err, &why);
+    }
+    *lives = chronicle_lock_owner_lives(fd, pid);
+    (void)close(fd);
+    return 0;
+}
+
 int chronicle_lock_acquire(int dirfd, fa_error *err)
 {
     const int fd = fa_persist_open(chronicle_lock_open, dirfd, CHRONICLE_LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW, 0644, err);

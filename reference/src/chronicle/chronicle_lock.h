@@ -10,6 +10,7 @@
 #ifndef CHRONICLE_LOCK_H
 #define CHRONICLE_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fa_error.h"
@@ -18,6 +19,8 @@
 
 /* The descriptor that holds the lock, or LOCKED. Closing it releases. */
 int chronicle_lock_acquire(int dirfd, fa_error *err);
+/* Who the record names, and whether it lives. Tries no lock. */
+int chronicle_lock_look(int dirfd, uint32_t *pid, bool *lives, fa_error *err);
 /* Records this process as the owner. */
 int chronicle_lock_sign(int fd, uint64_t epoch, fa_error *err);
 /* Records that the owner of that epoch closed: pid 0. One that could not be recorded looks as if it had died, which harms nobody. */

@@ -10,6 +10,14 @@
 #include "chronicle/chronicle_writer.h"
 #include "fa_atomics.h"
 
+/* Never before that of the record before: a clock may be set back. */
+static inline uint64_t chronicle_put_stamp(chronicle_writer *writer)
+{
+    const uint64_t now = chronicle_clock_wall_ns();
+    writer->last_ns = now > writer->last_ns || FA_MUTANT(chronicle_stamp_falls) ? now : writer->last_ns;
+    return writer->last_ns;
+}
+
 /* The mutants' own: a header with other contents. */
 static inline void chronicle_put_spoil(chronicle_message_header *at, chronicle_message_header *header)
 {

@@ -137,7 +137,7 @@ static bool chronicle_reader_next_exists(const chronicle_reader *reader)
     return faccessat(reader->dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int chronicle_reader_gone(chronicle_reader *reader, uint32_t id, fa_error *err)
+static int chronicle_reader_missing(chronicle_reader *reader, uint32_t id, fa_error *err)
 {
     reader->missing = 1;
     return fa_fail(err, FA_MISSING, 0, "chronicle_reader_read", "SegmentMissing: segment %u has been deleted; go on at the oldest or elsewhere", id);
@@ -152,21 +152,39 @@ static int chronicle_reader_move(chronicle_reader *reader, const chronicle_segme
     return unmapped;
 }
 
-/* That segment is not there. Segments go from the oldest on, so one before the oldest has been deleted; any other is still to come. */
-static int chronicle_reader_await(chronicle_reader *reader, uint32_t id, fa_error *err)
+/* Segments go from the oldest on, so one before the oldest has been deleted; any other is there or still to come. */
+static int chronicle_reader_deleted(const chronicle_reader *reader, uint32_t id, bool *deleted, fa_error *err)
 {
     chronicle_segment_range range;
+    const int status = chronicle_segment_list(reader->dirfd, &range, err);
+    *deleted = status == 0 && range.any && range.oldest > id;
+    return status;
+}
+
+int chronicle_reader_gone(const chronicle_reader *reader, bool *gone, fa_error *err)
+{
+    *gone = reader->missing != 0;
+    if (reader->missing != 0) {
+        return 0;
+    }
+    return chronicle_reader_deleted(reader, reader->segment.id + (chronicle_reader_at_boundary(reader) ? 1 : 0), gone, err);
+}
+
+/* 0: it is still to come. */
+static int chronicle_reader_await(chronicle_reader *reader, uint32_t id, fa_error *err)
+{
+    bool deleted = false;
     if (FA_LOAD_RELAXED(&reader->control.block->current_segment) < id) {
         return 0; /* as nearly always: no look at the directory */
     }
-    const int status = chronicle_segment_list(reader->dirfd, &range, err);
-    if (status != 0 || !range.any || range.oldest <= id) {
+    const int status = chronicle_reader_deleted(reader, id, &deleted, err);
+    if (status != 0 || !deleted) {
         return status;
     }
     if (FA_MUTANT(chronicle_missing_hidden)) {
         return chronicle_reader_seek_oldest(reader, err) == 0 ? 1 : 0;
     }
-    return chronicle_reader_gone(reader, id, err);
+    return chronicle_reader_missing(reader, id, err);
 }
 
 /* 1: the reader stands at the start of that segment. 0: it is not there yet. */
@@ -220,7 +238,7 @@ int chronicle_reader_read(chronicle_reader *reader, chronicle_record *records, s
         return fa_fail(err, FA_CLOSED, 0, "chronicle_reader_read", "the reader is closed");
     }
     if (reader->missing != 0) {
-        return chronicle_reader_gone(reader, reader->segment.map == NULL ? reader->segment.id : reader->segment.id + 1, err);
+        return chronicle_reader_missing(reader, reader->segment.map == NULL ? reader->segment.id : reader->segment.id + 1, err);
     }
     if (FA_MUTANT(chronicle_hint_followed)) {
         const int status = chronicle_reader_follow_hint(reader, err);

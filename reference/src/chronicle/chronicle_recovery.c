@@ -11,6 +11,7 @@ typedef struct chronicle_recovery_walk {
     int dirfd;
     uint64_t size;
     uint64_t next_seq;
+    uint64_t last_ns;
     uint64_t offset;  /* from which the next segment is scanned */
     bool checkpointed; /* the first one scanned was durable: power loss is no excuse for it */
 } chronicle_recovery_walk;
@@ -24,6 +25,7 @@ static uint64_t chronicle_recovery_scan(chronicle_recovery_walk *walk, const chr
            chronicle_record_look(segment->map, offset, walk->size, &header) == CHRONICLE_RECORD_PRESENT) {
         const uint64_t follows = header.type_id == CHRONICLE_TYPE_PAD ? header.seq : header.seq + 1;
         walk->next_seq = follows > walk->next_seq ? follows : walk->next_seq;
+        walk->last_ns = header.timestamp_ns > walk->last_ns ? header.timestamp_ns : walk->last_ns;
         last = offset;
         offset += chronicle_record_span(chronicle_record_length(header.commit_len));
     }
@@ -154,6 +156,18 @@ static int chronicle_recovery_ahead(chronicle_recovery_walk *walk, uint32_t star
     return chronicle_segment_create(walk->dirfd, *next, walk->size, CHRONICLE_SEGMENT_EMPTY, 0, false, err);
 }
 
+/* The greatest timestamp of a segment; 0 where it tells none. */
+static uint64_t chronicle_recovery_newest(int dirfd, uint64_t size, uint32_t id)
+{
+    chronicle_segment segment = {.fd = -1};
+    chronicle_recovery_walk walk = {.dirfd = dirfd, .size = size, .offset = CHRONICLE_RECORD_FIRST};
+    if (chronicle_segment_map(dirfd, id, size, false, &segment, NULL) == 0) {
+        (void)chronicle_recovery_scan(&walk, &segment);
+        (void)chronicle_segment_unmap(&segment, NULL);
+    }
+    return walk.last_ns;
+}
+
 int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery *out, fa_error *err)
 {
     chronicle_segment_range range;
@@ -187,6 +201,14 @@ int chronicle_recovery_run(int dirfd, uint64_t segment_size, chronicle_recovery 
         status = chronicle_recovery_ahead(&walk, start, range.latest, &out->next, err);
     }
     out->next_seq = FA_MUTANT(chronicle_seq_restarts) ? 0 : walk.next_seq - (FA_MUTANT(chronicle_seq_repeated) && walk.next_seq > 0);
+    /* Behind a checkpoint that has nothing behind it, timestamps go on as well. */
+    for (uint32_t id = start; status == 0 && walk.last_ns == 0 && id + 2 > start && id >= range.oldest; id--) {
+        walk.last_ns = chronicle_recovery_newest(dirfd, segment_size, id);
+        if (id == 0) {
+            break;
+        }
+    }
+    out->last_ns = walk.last_ns;
     out->unsynced = start;
     out->oldest = range.oldest;
     return status;

@@ -18,6 +18,7 @@
 
 typedef struct chronicle_recovery {
     uint64_t next_seq;
+    uint64_t last_ns;  /* the greatest timestamp among the records that were looked at */
     uint32_t next;     /* the segment to go on in; it has been made */
     uint32_t oldest;   /* that is there */
     uint32_t unsynced; /* the first segment that a sync has to cover */

@@ -4,7 +4,7 @@
 
 #include "chronicle/chronicle_bell.h"
 #include "chronicle/chronicle_clock.h"
-#include "chronicle/chronicle_index.h"
+#include "chronicle/chronicle_inplace.h"
 #include "chronicle/chronicle_lock.h"
 #include "chronicle/chronicle_put.h"
 #include "chronicle/chronicle_recovery.h"
@@ -81,6 +81,7 @@ static int chronicle_writer_begin(chronicle_writer *writer, uint64_t segment_siz
     }
     writer->offset = CHRONICLE_RECORD_FIRST;
     writer->next_seq = found.next_seq;
+    writer->last_ns = found.last_ns;
     writer->unsynced = found.unsynced;
     writer->oldest = found.oldest;
     writer->names_unsynced = 1;
@@ -145,8 +146,8 @@ int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *tol
     return status;
 }
 
-/* What the next record cannot be, or the warm room it needs. */
-static __attribute__((noinline)) int chronicle_writer_make_room(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
+/* Out of line: the record cannot be, needs another segment, or needs warm pages. */
+int chronicle_writer_make_room(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err)
 {
     const uint64_t span = chronicle_record_span(length);
     if (type_id == CHRONICLE_TYPE_PAD && !FA_MUTANT(chronicle_pad_accepted)) {
@@ -154,6 +155,9 @@ static __attribute__((noinline)) int chronicle_writer_make_room(chronicle_writer
     }
     if (writer->segment.map == NULL) {
         return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_append", "the writer is closed");
+    }
+    if (writer->reserved.span != 0) {
+        return fa_fail(err, FA_INVALID, 0, "chronicle_writer_append", "a reservation is open: commit or abandon it first");
     }
     if (length > chronicle_writer_max_payload(writer)) {
         return fa_fail(err, FA_TOO_LARGE, 0, "chronicle_writer_append", "PayloadTooLarge: %llu bytes, a segment of this queue holds %llu",
@@ -192,7 +196,7 @@ int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t
         writer->next_seq++;
         return 0;
     }
-    chronicle_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_clock_wall_ns());
+    chronicle_put(writer, type_id, flags, payload, (uint32_t)length, chronicle_put_stamp(writer));
     chronicle_bell_ring(writer->control.block, &writer->notify);
     return 0;
 }
@@ -201,7 +205,7 @@ int chronicle_writer_append_batch(chronicle_writer *writer, uint16_t type_id, ui
                                   size_t count, uint64_t *seqs, size_t *done, fa_error *err)
 {
     const unsigned char *next = payloads;
-    const uint64_t now = chronicle_clock_wall_ns();
+    const uint64_t now = chronicle_put_stamp(writer);
     int status = 0;
     for (*done = 0; *done < count; next += lengths[*done], (*done)++) {
         const uint64_t rolls = writer->rolls;
@@ -234,6 +238,7 @@ int chronicle_writer_append_records(chronicle_writer *writer, const chronicle_re
             break;
         }
         chronicle_put(writer, record->type_id, record->flags, record->payload, record->length, record->timestamp_ns);
+        writer->last_ns = record->timestamp_ns > writer->last_ns ? record->timestamp_ns : writer->last_ns;
     }
     if (*done > 0) {
         chronicle_bell_ring(writer->control.block, &writer->notify);
@@ -252,53 +257,9 @@ void chronicle_writer_heartbeat(chronicle_writer *writer)
     FA_STORE_RELAXED(chronicle_heartbeat, &writer->control.block->writer_heartbeat_ns, chronicle_clock_wall_ns()); /* stands alone */
 }
 
-static int chronicle_writer_sync_segment(const chronicle_writer *writer, uint32_t id, fa_error *err)
-{
-    char name[CHRONICLE_SEGMENT_NAME];
-    chronicle_segment_name(name, id, "");
-    fa_error why = {0};
-    const int fd = fa_persist_open(chronicle_flush_open, writer->dirfd, name, O_RDWR | O_NOFOLLOW, 0, &why);
-    if (fd < 0) { /* a segment that was deleted has nothing to lose */
-        return fa_error_class_in(fd) == FA_MISSING ? 0 : fa_pass(err, &why);
-    }
-    const int status = fa_persist_fdatasync(chronicle_flush_sealed, fd, err);
-    (void)close(fd);
-    return status;
-}
-
-/* Data before names before the checkpoint: what index.meta says is durable is so already. */
-int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err)
-{
-    int status = 0;
-    if (writer->segment.map == NULL) {
-        return fa_fail(err, FA_CLOSED, 0, "chronicle_writer_flush_sync", "the writer is closed");
-    }
-    if (FA_MUTANT(chronicle_flush_unsynced)) {
-        return 0;
-    }
-    for (uint32_t id = writer->unsynced; id < writer->segment.id && status == 0; id++) {
-        status = chronicle_writer_sync_segment(writer, id, err);
-    }
-    if (status == 0) {
-        status = fa_persist_fdatasync(chronicle_flush_current, writer->segment.fd, err);
-    }
-    if (status == 0) {
-        status = fa_persist_fdatasync(chronicle_flush_control, writer->control.fd, err);
-    }
-    if (status == 0 && writer->names_unsynced != 0) {
-        status = fa_persist_fsync_dir(chronicle_flush_names, writer->dirfd, err);
-    }
-    if (status != 0) {
-        return status;
-    }
-    writer->names_unsynced = 0;
-    writer->unsynced = writer->segment.id;
-    const uint64_t reached = FA_MUTANT(chronicle_index_ahead) ? writer->segment_size : writer->offset;
-    return chronicle_index_write(writer->dirfd, &writer->index, writer->segment.id, reached, writer->next_seq, err);
-}
-
 int chronicle_writer_close(chronicle_writer *writer, fa_error *err)
 {
+    (void)chronicle_inplace_abandon(writer, NULL); /* if there is one to be */
     if (writer->segment.map != NULL) { /* it was opened whole: the lock is its own */
         chronicle_lock_sign_off(writer->lock, writer->epoch);
     }

@@ -1,7 +1,7 @@
 /*
  * The one writer of a queue. The caller owns the memory; one thread at a time, but for chronicle_writer_heartbeat.
  *
- * append: visible at once, survives the death of the process. flush_sync: everything appended so far survives power loss.
+ * append: visible at once, survives the death of the process. For more see chronicle_flush.h.
  * An append that returns an error has left no trace of that record or of any behind it in its batch.
  */
 #ifndef CHRONICLE_WRITER_H
@@ -17,11 +17,22 @@
 #include "chronicle/chronicle_segment.h"
 #include "fa_error.h"
 
+/* An open reservation; see chronicle_inplace.h. */
+typedef struct chronicle_reserved {
+    uint64_t span; /* 0: there is none */
+    uint64_t length;
+    uint64_t warm; /* of the writer, who gets it back */
+    uint16_t type_id;
+    uint16_t flags;
+} chronicle_reserved;
+
 typedef struct chronicle_writer {
     chronicle_segment segment; /* the current one */
     uint64_t offset;           /* of the next record in it */
-    uint64_t warm;             /* the pages before this offset are there */
+    uint64_t warm;             /* the pages before this offset are there; 0 sends each append the long way */
+    chronicle_reserved reserved;
     uint64_t next_seq;
+    uint64_t last_ns; /* the greatest timestamp so far */
     uint64_t segment_size;
     uint64_t epoch;
     uint64_t rolls;
@@ -41,6 +52,9 @@ typedef struct chronicle_writer {
 /* Makes the queue with that segment size, or takes over an existing one, whose own size then holds. LOCKED: WriterAlreadyActive. */
 int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err);
 
+/* What an append does first: the record fits into the current segment afterwards, warm, or an error has changed nothing. */
+int chronicle_writer_make_room(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err) __attribute__((noinline));
+
 uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
 
 /* One record; *seq is its number. */
@@ -59,7 +73,6 @@ void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *li
 /* Deletes what no reader holds, and tells at most `room` readers as it found them; any thread, while the writer is open. */
 int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err);
 
-int chronicle_writer_flush_sync(chronicle_writer *writer, fa_error *err);
 /* Says that the writer lives; any thread, while the writer is open. */
 void chronicle_writer_heartbeat(chronicle_writer *writer);
 

@@ -56,7 +56,7 @@ static void make(const char *queue)
     for (unsigned i = 0; i < 20; i++) {
         memset(payload, (int)i, sizeof payload);
         assert(chronicle_writer_append(&writer, 1, 0, payload, i * 37 % 256, &seq, &err) == 0);
-        assert(i != 9 || chronicle_writer_flush_sync(&writer, &err) == 0);
+        assert(i != 9 || chronicle_flush_sync(&writer, &err) == 0);
     }
     assert(chronicle_reader_open(&reader, queue, "r", 0, &err) == 0);
     assert(chronicle_reader_read(&reader, records, 4, &count, &end, &err) == 0 && count > 0);

@@ -81,7 +81,7 @@ static void append_some(chronicle_writer *writer, uint64_t to)
         }
         assert(seq == number);
         if (number % 512 == 0) {
-            assert(chronicle_writer_flush_sync(writer, &err) == 0);
+            assert(chronicle_flush_sync(writer, &err) == 0);
             chronicle_writer_heartbeat(writer);
         }
     }
