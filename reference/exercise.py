@@ -205,7 +205,6 @@ def _chronicle(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         queue.read_all()
         queue.append(5)
         queue.flush_async()
-        queue.ask_for_writer()
         queue.retain()
         queue.unregister()
         queue.close("writer")
@@ -220,6 +219,15 @@ def _chronicle_locked(ffi: Any, lib: Any, directory: int, err: Any) -> int:
         second.status = first.status
         second.open_writer()
         return second.status
+
+
+def _chronicle_asked(ffi: Any, lib: Any, directory: int, err: Any) -> int:
+    """A reader asks who writes."""
+    with _Chronicle(ffi, lib, _queue(directory), err) as queue:
+        queue.open_writer()
+        queue.open_reader()
+        queue.ask_for_writer()
+        return queue.status
 
 
 def _chronicle_refused(ffi: Any, lib: Any, directory: int, err: Any) -> int:
@@ -242,6 +250,7 @@ WORKLOADS: dict[str, Callable[[Any, Any, int, Any], int]] = {
     "chronicle": _chronicle,
     "chronicle-locked": _chronicle_locked,
     "chronicle-refused": _chronicle_refused,
+    "chronicle-asked": _chronicle_asked,
     **exercise_ombus.WORKLOADS,
 }
 
