@@ -16,8 +16,9 @@ from fireassay.spec.outcomes import EnvironmentUnfit
 __all__ = ["POWER_LOSS"]
 
 _PER_TRIAL = 6
-_LATEST_S = 0.04
-_LOAD = Load(batches=2000, sync_every=4)
+_LATEST_S = 0.04  # after the open, while it writes
+_OPENING_S = 0.01  # an open takes about as long
+_LOAD = Load(batches=2000, sync_every=8)
 _APPENDING, _RECOVERING, _CREATING = "while a writer appends", "while a writer recovers", "while a writer makes a stream"
 _SCENES = (_APPENDING, _APPENDING, _RECOVERING, _CREATING)
 
@@ -64,9 +65,11 @@ class _Losses:
             if not trial.wait_for_word(writer, "opened"):
                 trial.forgo("power", scene)
                 return False
-            for name in ("one", "two"):
-                trial.read(name)
-        trial.pause(_LATEST_S * trial.dice.random())
+            for reader in [trial.read("one"), trial.read("two")]:
+                trial.listen_for(reader, "opened")
+        else:
+            trial.listen_for(writer, "target")  # it is about to open
+        trial.pause(trial.dice.random() * (_LATEST_S if scene == _APPENDING else _OPENING_S))
         trial.power_loss(self._disk, scene)
         return True
 

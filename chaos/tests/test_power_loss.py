@@ -43,6 +43,7 @@ def test_all_power_losses_fire_and_what_was_synced_is_there(tmp_path: Path) -> N
     one = bench(tmp_path)
     results = list(POWER.make(one, 4))
     assert fired(results) == (4, 4)
+    assert results[0].incidents == (), "nobody is locked out by what is left of a file"
     assert {fault.where.rpartition(" ")[2] for fault in results[0].faults} == {"appends", "recovers", "stream"}
     assert verdict_of(one) == []
     (history,) = histories(one.recordings).values()

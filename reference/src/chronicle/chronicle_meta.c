@@ -171,7 +171,7 @@ int chronicle_meta_create(int readers, const char *name, uint32_t segment, uint6
     chronicle_meta_file(file, name);
     const chronicle_reader_meta content = {.slot_1 = chronicle_meta_slot(1, segment, offset)};
     return FA_MUTANT(chronicle_name_unchecked) ? chronicle_meta_stray(readers, file, &content, err)
-                                               : fa_replace(readers, file, &content, sizeof content, 0, err);
+                                               : fa_replace(readers, file, &content, sizeof content, 1, err); /* a name without content locks its reader out */
 }
 
 /* The lock is held. */
