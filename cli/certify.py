@@ -18,12 +18,13 @@ DEFAULT_TARGET = "chronicle"
 
 
 class Mode(StrEnum):
+    SMOKE = "smoke"
     QUICK = "quick"
     LONG = "long"
 
 
 Target = Annotated[str, typer.Argument(help="NAME, NAME?key=value, py:module:function or driver:COMMAND; `fireassay targets` lists names.")]
-How = Annotated[Mode, typer.Option(help="quick: some minutes on two cores; long: more of everything.")]
+How = Annotated[Mode, typer.Option(help="smoke: does it go through at all; quick: some minutes on two cores; long: more of everything.")]
 Seed = Annotated[
     int | None, typer.Option(min=0, max=(1 << 32) - 1, help="Repeats the draws of a run; without it one is drawn and printed.")
 ]

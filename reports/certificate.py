@@ -129,6 +129,8 @@ def not_verified(run: Run, verdicts: Verdicts) -> dict[str, Any]:
         general.append(f"What was examined is the build variant {run.manifest.target.variant!r}; nothing here speaks for another build.")
     if run.manifest.spec_clauses.removeprefix("sha256:") != clauses_digest():
         general.append("The run was made under another edition of the clauses than the one it was judged under.")
+    if run.manifest.mode == "smoke":
+        general.append("Smoke mode: one way in and a few faults; it shows that the examination goes through, and little of the target.")
     if run.manifest.mode == "quick":
         general.append("Quick mode: fewer trials and shorter loads than a long run.")
     if verdicts.engine != "spark":

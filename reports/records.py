@@ -32,7 +32,7 @@ __all__ = [
 RUN_SCHEMA, FAULTS_SCHEMA, CASES_SCHEMA = "fireassay.run/1", "fireassay.faults/1", "fireassay.cases/1"
 OUTCOMES = ("passed", "failed", "error", "skipped")
 _LARGEST = 64 * MIB
-_MODES = frozenset({"quick", "long"})
+_MODES = frozenset({"smoke", "quick", "long"})
 _TRIAL = re.compile(r"[0-9A-Za-z_.]{1,32}")  # a recording is named after it, up to the first hyphen
 
 

@@ -3,15 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Literal
 
 from fireassay.chaos.bench import Bench
+from fireassay.conformance.run.model import Mode
 from fireassay.conformance.trials import NotRun, TrialResult
 from fireassay.conformance.trials.results import FaultKindName
 
 __all__ = ["FUTILE", "Engine", "Mode", "in_trials", "not_run"]
 
-Mode = Literal["quick", "long"]
 FUTILE = 2  # trials in which not all fired, after which a target is given up
 _ELSE_EVERY, _ELSE_AT_MOST = 8, 3  # trials and faults through another way in, where a process takes long to start
 

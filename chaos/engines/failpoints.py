@@ -114,6 +114,6 @@ KILL_FAILPOINTS = Engine(
     kind="failpoint",
     what="kill −9 at every failpoint that is reached, in a writer's and a reader's life and in recoveries, while two readers go on",
     unit="hits of each failpoint",
-    amounts={"quick": 1, "long": 4},
+    amounts={"smoke": 0, "quick": 1, "long": 4},
     make=_make,
 )

@@ -79,6 +79,6 @@ POWER_LOSS = Engine(
     kind="power",
     what="power cut below a writer that appends, recovers or makes a stream; all that was not synced is lost, all processes end",
     unit="losses",
-    amounts={"quick": 12, "long": 60},
+    amounts={"smoke": 0, "quick": 12, "long": 60},
     make=_make,
 )

@@ -53,7 +53,7 @@ def test_a_strangers_broken_target_is_listed_with_its_problem(tmp_path: Path) ->
 
 
 def test_a_sound_log_is_certified_and_the_run_can_be_judged_again(tmp_path: Path) -> None:
-    done = call("certify", "plainlog", "--seed", "5", "--out", "run", "--engine", "python", "--json", cwd=tmp_path)
+    done = call("certify", "plainlog", "--mode", "smoke", "--seed", "5", "--out", "run", "--engine", "python", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     verdicts = {clause["clause"]: clause["verdict"] for clause in json.loads(done.stdout)["clauses"]}
     assert set(verdicts) == {clause.id for clause in ALL}
@@ -66,7 +66,7 @@ def test_a_sound_log_is_certified_and_the_run_can_be_judged_again(tmp_path: Path
 
 def test_a_log_that_drops_a_record_is_not_certified(tmp_path: Path) -> None:
     broken = "py:fireassay.conformance.targets.faulty:make?fault=drop&of=plainlog"
-    done = call("certify", broken, "--seed", "5", "--out", "run", "--engine", "python", "--json", cwd=tmp_path)
+    done = call("certify", broken, "--mode", "smoke", "--seed", "5", "--out", "run", "--engine", "python", "--json", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     verdicts = {clause["clause"]: clause["verdict"] for clause in json.loads(done.stdout)["clauses"]}
     assert verdicts["LOG-02"] == "fail"

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from fireassay.conformance.recorder.recording import find_recordings, open_recording
 from fireassay.conformance.recorder.seal import seal
 from fireassay.conformance.run.facts import environment, versions
 from fireassay.conformance.run.files import digest_of, fsync, write_json, write_text
 from fireassay.conformance.run.junit import junit
-from fireassay.conformance.run.model import CaseResult, FaultEntry, NotRun, TargetFacts, TrialEntry
+from fireassay.conformance.run.model import CaseResult, FaultEntry, Mode, NotRun, TargetFacts, TrialEntry
 from fireassay.conformance.targets import parse
 from fireassay.spec.clauses import digest as clauses_digest
 from fireassay.spec.outcomes import HarnessError
@@ -55,7 +55,7 @@ class RunDirectory:
         *,
         target: TargetFacts,
         seed: int,
-        mode: Literal["quick", "long"],
+        mode: Mode,
         deadline_ns: int,
         epsilon_ns: int,
         nonce: int | None = None,

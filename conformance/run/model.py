@@ -6,7 +6,9 @@ from typing import Any, Literal
 from fireassay.conformance.targets import TargetSpec
 from fireassay.spec.ports import Target
 
-__all__ = ["CaseResult", "FaultEntry", "NotRun", "TargetFacts", "TrialEntry"]
+__all__ = ["CaseResult", "FaultEntry", "Mode", "NotRun", "TargetFacts", "TrialEntry"]
+
+Mode = Literal["smoke", "quick", "long"]  # how much of everything is asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
