@@ -307,6 +307,21 @@ def a_sync_syncs(where: Path) -> str:
             lib.fa_failpoint_detach(err)
 
 
+def a_position_is_the_last_sequence(where: Path) -> str:
+    """Through the C interface, which knows streams of the machine only."""
+    ffi, lib = core.load("mutants")
+    name = f"/fireassay-{where.name}-{os.getpid()}"
+    kept, handle, record = ffi.new("char[]", name.encode()), ffi.new("OmBusEndpoint **"), ffi.new("OmBusRecord *")
+    with Stream(name, capacity=2, variant="mutants") as bus:
+        bus.publish(7, b"x")
+        assert lib.om_bus_endpoint_open_at(handle, ffi.new("OmBusEndpointConfig *", (kept, 0, False)), 7) == 0
+        try:
+            assert lib.om_bus_endpoint_poll(handle[0], record) == 1
+            return told(lib.om_bus_endpoint_wal_seq(handle[0]), 7)
+        finally:
+            lib.om_bus_endpoint_close(handle[0])
+
+
 SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "ombus_slot_dirty": slots_are_as_specified,
     "ombus_page_dirty": the_page_is_as_specified,
@@ -337,6 +352,7 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
     "ombus_wal_damage_silent": damage_is_no_end,
     "ombus_replay_inclusive": a_range_is_half_open,
     "ombus_wal_unsynced": a_sync_syncs,
+    "ombus_position_ahead": a_position_is_the_last_sequence,
 }
 
 

@@ -18,6 +18,7 @@ extern "C" {
 
 #define OM_BUS_FLAG_CRC 1u /* every payload carries a CRC-32, and every poll checks it */
 #define OM_BUS_FROM_LATEST 0u
+#define OM_BUS_FROM_TAIL UINT64_MAX
 #define OM_BUS_BLOCK_FOREVER UINT64_MAX
 
 /* One record as consumers get it. */
@@ -67,7 +68,7 @@ typedef struct OmBusEndpoint OmBusEndpoint;
  */
 OM_BUS_API int om_bus_endpoint_open(OmBusEndpoint **out, const OmBusEndpointConfig *config);
 
-/* As above, with the first sequence that is wanted (a persisted cursor + 1), or OM_BUS_FROM_LATEST for what comes from now on. */
+/* As above (OM_BUS_FROM_TAIL), or from a sequence on (a persisted cursor + 1), or OM_BUS_FROM_LATEST for what comes from now on. */
 OM_BUS_API int om_bus_endpoint_open_at(OmBusEndpoint **out, const OmBusEndpointConfig *config, uint64_t from_seq);
 
 /*

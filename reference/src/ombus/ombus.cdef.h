@@ -21,6 +21,12 @@ typedef struct OmBusEndpointConfig {
 } OmBusEndpointConfig;
 
 const char *om_bus_error_name(int code);
+const char *om_bus_last_error(void);
+typedef struct OmBusEndpoint OmBusEndpoint;
+int om_bus_endpoint_open_at(OmBusEndpoint **out, const OmBusEndpointConfig *config, uint64_t from_seq);
+int om_bus_endpoint_poll(OmBusEndpoint *ep, OmBusRecord *rec);
+uint64_t om_bus_endpoint_wal_seq(const OmBusEndpoint *ep);
+void om_bus_endpoint_close(OmBusEndpoint *ep);
 
 typedef struct ombus_shm {
     uint64_t size;

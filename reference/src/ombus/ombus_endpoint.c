@@ -271,7 +271,7 @@ static int ombus_endpoint_begin(ombus_endpoint *ep, const OmBusEndpointConfig *c
     if (ep->copies == NULL) {
         return ombus_refuse(OM_ERR_BUS_INIT, err, FA_IO, ENOMEM, where, "no memory for %llu bytes", (unsigned long long)ep->copy_size);
     }
-    ep->expected = from_seq != OMBUS_ENDPOINT_RESUME ? from_seq : FA_LOAD_RELAXED(&ep->tail->wal_seq) + 1;
+    ep->expected = from_seq != OM_BUS_FROM_TAIL ? from_seq : FA_LOAD_RELAXED(&ep->tail->wal_seq) + 1;
     ep->consumed = ep->expected == 0 ? 0 : ep->expected - 1;
     ombus_attach_to_expected(ep);
     if (ep->gone) {

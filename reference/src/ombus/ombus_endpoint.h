@@ -43,8 +43,7 @@ typedef struct ombus_endpoint {
     ombus_shm shm;
 } ombus_endpoint;
 
-#define OMBUS_ENDPOINT_RESUME UINT64_MAX /* from_seq: behind what this consumer's tail says is consumed */
-
+/* from_seq as om_bus_endpoint_open_at takes it; directory NULL = /dev/shm. */
 int ombus_endpoint_open(ombus_endpoint *ep, const char *directory, const OmBusEndpointConfig *config, uint64_t from_seq, fa_error *err);
 /* As om_bus_endpoint_poll and om_bus_endpoint_poll_batch. */
 int ombus_endpoint_poll(ombus_endpoint *ep, OmBusRecord *record, fa_error *err);

@@ -28,3 +28,4 @@ MUTANT(ombus_wal_oversized, "OMB-26", "files of the WAL grow to four times their
 MUTANT(ombus_wal_damage_silent, "OMB-27", "damage in the middle of a WAL is taken for its end")
 MUTANT(ombus_replay_inclusive, "OMB-27", "a replay gives the record of its upper end too")
 MUTANT(ombus_wal_unsynced, "LOG-11", "a sync of the WAL returns without syncing anything")
+MUTANT(ombus_position_ahead, "OMB-37", "the position of an endpoint is the sequence that comes next, not the last one")
