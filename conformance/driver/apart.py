@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fireassay.conformance.driver.client import DriverTarget
+from fireassay.conformance.trials.setting import resolved
 from fireassay.spec.ports import Target
 
 __all__ = ["apart_from"]
@@ -19,7 +20,7 @@ def apart_from(target: Target, spec: str, place: Path) -> Iterator[DriverTarget]
     if isinstance(target, DriverTarget):
         yield target
         return
-    made = DriverTarget([sys.executable, "-m", "fireassay.conformance.driver.serve", spec], place, DEADLINE_S)
+    made = DriverTarget([sys.executable, "-m", "fireassay.conformance.driver.serve", resolved(spec)], place, DEADLINE_S)
     try:
         yield made
     finally:

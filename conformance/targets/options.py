@@ -1,6 +1,5 @@
 """Options of a target, read strictly: an unknown one is an error, since a misspelled one would be examined as if it were not there."""
 
-import difflib
 from collections.abc import Iterable, Mapping
 
 from fireassay.spec.outcomes import HarnessError
@@ -12,6 +11,8 @@ def refuse_unknown(target: str, options: Mapping[str, str], known: Iterable[str]
     allowed = sorted(known)
     for name in options:
         if name not in allowed:
+            import difflib
+
             close = difflib.get_close_matches(name, allowed, n=1)
             hint = f"did you mean {close[0]}?" if close else f"it knows {', '.join(allowed) or 'none'}"
             raise HarnessError(f"target {target} has no option {name!r}; {hint}")

@@ -1,20 +1,21 @@
 """From a spec string to a Target. Nothing of a target is imported before it is asked for."""
 
-import difflib
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fireassay.conformance.coverage import GROUP
 from fireassay.conformance.targets.specs import TargetSpec, parse
 from fireassay.spec.outcomes import EnvironmentUnfit, HarnessError, TargetError
 from fireassay.spec.ports import FailpointControl, Target
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 __all__ = ["Factory", "FailpointInfo", "control_file", "failpoints", "known", "load", "loaded", "pid_of", "small", "speeds"]
 
@@ -116,7 +117,9 @@ def _offer(spec: str | TargetSpec, name: str) -> Any:
     return None if found.how == "driver" else getattr(_factory(found)[0], name, None)
 
 
-def _entries() -> dict[str, EntryPoint]:
+def _entries() -> "dict[str, EntryPoint]":
+    from importlib.metadata import entry_points  # it costs a driver a third of its start, and few look for names
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
@@ -137,6 +140,8 @@ def _registered(spec: TargetSpec) -> str:
     entries = _entries()
     if spec.name in entries:
         return entries[spec.name].value
+    import difflib
+
     close = difflib.get_close_matches(spec.name, entries, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known are {', '.join(sorted(entries)) or 'none'}"
     raise HarnessError(f"there is no target {spec.name!r}; {hint} A program is named by driver:COMMAND, a factory by py:module:function")

@@ -1,10 +1,10 @@
 """The gate between cases and clauses, shown to open and to close."""
 
+from importlib import metadata
 from importlib.metadata import EntryPoint, EntryPoints
 
 import pytest
 
-from fireassay.conformance import coverage
 from fireassay.conformance.coverage import existing_systems, gaps, standing, systems_of
 from fireassay.spec.clause import Clause, Level, Method, System
 from fireassay.spec.outcomes import Verdict
@@ -67,7 +67,7 @@ def test_targets_are_read_from_the_entry_points_without_importing_them(monkeypat
     def registered(*, group: str) -> EntryPoints:
         return EntryPoints([EntryPoint(name="comet", value="no.such.module:Target", group=group)] if group == "fireassay.targets" else [])
 
-    monkeypatch.setattr(coverage, "entry_points", registered)
+    monkeypatch.setattr(metadata, "entry_points", registered)
     assert existing_systems() == {System.LOG, System.COM}
 
 

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from fireassay.reference import core
-from fireassay.reference.chronicle.columns import Columns, gathered
 from fireassay.reference.chronicle.heart import Heart
 from fireassay.reference.chronicle.status import DisconnectReason, WriterState, WriterStatus
 from fireassay.reference.chronicle.writer import DEFAULT_SEGMENT_SIZE, Appended, Writer
 from fireassay.spec.outcomes import ErrorClass
+
+if TYPE_CHECKING:
+    from fireassay.reference.chronicle.columns import Columns
 
 __all__ = ["HEADER", "HEARTBEAT_S", "Batch", "BusyPoll", "Copied", "Hybrid", "Message", "Reader", "WaitStrategy", "message_of", "span"]
 
@@ -117,8 +119,10 @@ class Reader:
         self._fill(limit, wait_s)
         return Batch(tuple(message_of(self._ffi, self._room[i]) for i in range(self._count[0])), bool(self._end[0]))
 
-    def read_columns(self, limit: int, wait_s: float = 0.0) -> Columns:
+    def read_columns(self, limit: int, wait_s: float = 0.0) -> "Columns":
         """As read_batch, without an object per record."""
+        from fireassay.reference.chronicle.columns import gathered  # numpy costs more than the rest of a process's start
+
         self._fill(limit, wait_s)
         return gathered(self._ffi, self._lib, self._room, int(self._count[0]), bool(self._end[0]))
 

@@ -4,19 +4,19 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from fireassay.reference import core
-from fireassay.reference.chronicle.columns import lengths_of
 from fireassay.reference.chronicle.heart import Heart
 from fireassay.reference.chronicle.limits import UNBOUNDED, Limits, Retained, retained
 from fireassay.reference.chronicle.reservation import Reservation
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["DEFAULT_SEGMENT_SIZE", "HEARTBEAT_S", "PAD", "Appended", "Writer"]
 
-Bytes = bytes | bytearray | memoryview | NDArray[Any]
+Bytes: TypeAlias = "bytes | bytearray | memoryview | NDArray[Any]"
 DEFAULT_SEGMENT_SIZE = 1 << 20
 HEARTBEAT_S = 0.25
 PAD = 0xFFFF
@@ -82,8 +82,10 @@ class Writer:
         status = self._lib.chronicle_writer_append_batch(self._writer, type_id, flags, joined, lengths, count, seqs, done, self._err)
         return self._numbers(tuple(self._ffi.unpack(seqs, done[0])) if done[0] else (), status)
 
-    def append_joined(self, payloads: Bytes, lengths: int | Sequence[int] | NDArray[Any], type_id: int = 0, flags: int = 0) -> range:
+    def append_joined(self, payloads: Bytes, lengths: "int | Sequence[int] | NDArray[Any]", type_id: int = 0, flags: int = 0) -> range:
         """Payloads that lie one after another, all of one length or of the lengths given; their numbers. Appended as above."""
+        from fireassay.reference.chronicle.columns import lengths_of  # numpy costs more than the rest of a process's start
+
         view = self._ffi.from_buffer("char[]", payloads)
         row = lengths_of(lengths, len(view))
         first, done = self.next_seq, self._ffi.new("size_t *")
