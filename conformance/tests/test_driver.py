@@ -276,14 +276,12 @@ def test_a_sound_driver_passes_the_check(sound: list[str]) -> None:
 def test_a_sound_driver_is_examined_like_an_object(sound: list[str], tmp_path: Path) -> None:
     target = DriverTarget(sound, tmp_path)
     assert isinstance(target, Target)
-    target.open_writer("before").close()  # what is loaded at the first open is not examined for its time
-    target.open_reader("before", "before").close()
     drained = run_trial(target, tmp_path / "rec")
     target.close()
     assert drained.complete, drained.reason
     history = history_of(tmp_path / "rec")
     assert history.problems == ()
-    found = verdicts(judged(history, target))
+    found = verdicts(judged(history, target, deadline_ns=5_000_000_000))  # each open starts a process
     assert set(found.values()) <= {"pass", "not-run", "not-applicable"}, found
     assert {clause for clause, verdict in found.items() if verdict == "pass"} >= {
         "LOG-01",

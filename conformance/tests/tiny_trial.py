@@ -33,8 +33,8 @@ def history_of(directory: Path) -> History:
     return History.of(recordings, actors.values())
 
 
-def judged(history: History, target: Target) -> tuple[CheckResult, ...]:
-    return judge(history, Declared.of(target.promises, deadline_ns=DEADLINE_NS))
+def judged(history: History, target: Target, deadline_ns: int = DEADLINE_NS) -> tuple[CheckResult, ...]:
+    return judge(history, Declared.of(target.promises, deadline_ns=deadline_ns))
 
 
 def verdicts(results: tuple[CheckResult, ...]) -> dict[str, str]:
