@@ -153,6 +153,10 @@ class _Chronicle:
         found = self.ffi.new("chronicle_writer_status *")
         self.do(lambda: self.lib.chronicle_status_writer(self.reader, 10**12, found, self.err))
 
+    def seek(self, number: int) -> None:
+        granted = self.ffi.new("uint64_t *")
+        self.do(lambda: self.lib.chronicle_seek_number(self.reader, number, granted, self.err))
+
     def retain(self) -> None:
         found = self.ffi.new("chronicle_retained *")
         self.do(lambda: self.lib.chronicle_writer_retain(self.writer, self.ffi.NULL, 0, found, self.err))
@@ -222,11 +226,12 @@ def _chronicle_locked(ffi: Any, lib: Any, directory: int, err: Any) -> int:
 
 
 def _chronicle_asked(ffi: Any, lib: Any, directory: int, err: Any) -> int:
-    """A reader asks who writes."""
+    """A reader asks who writes, and goes to the beginning."""
     with _Chronicle(ffi, lib, _queue(directory), err) as queue:
         queue.open_writer()
         queue.open_reader()
         queue.ask_for_writer()
+        queue.seek(0)
         return queue.status
 
 

@@ -114,6 +114,11 @@ class Reader:
         self.segment_size = int(self._reader.segment_size)
         self._heart = Heart(self.heartbeat, heartbeat_s)
 
+    @property
+    def native(self) -> Any:
+        """The core's own, for calls that take several."""
+        return self._reader
+
     def read_batch(self, limit: int, wait_s: float = 0.0) -> Batch:
         """At most `limit` messages; waits for the first one up to that time."""
         self._fill(limit, wait_s)
@@ -168,6 +173,19 @@ class Reader:
     def seek(self, segment: int, offset: int) -> None:
         """The next message read is the one that begins at that place between two records."""
         self._check(self._lib.chronicle_reader_seek(self._reader, segment, offset, self._err))
+
+    def seek_number(self, number: int) -> int:
+        """The next message read is the first with at least that number; which one that is."""
+        return self._sought(self._lib.chronicle_seek_number, number)
+
+    def seek_time(self, timestamp_ns: int) -> int:
+        """The next message read is the first with at least that timestamp, or that comes; its number."""
+        return self._sought(self._lib.chronicle_seek_time, timestamp_ns)
+
+    def _sought(self, seek: Callable[[Any, int, Any, Any], int], wanted: int) -> int:
+        granted = self._ffi.new("uint64_t *")
+        self._check(seek(self._reader, wanted, granted, self._err))
+        return int(granted[0])
 
     def seek_oldest(self) -> None:
         """The next message read is the oldest there is; the way on for a reader whose segment has been deleted."""

@@ -40,6 +40,7 @@ class Writer:
         *,
         heartbeat_s: float = HEARTBEAT_S,
         limits: Limits = UNBOUNDED,
+        checked: bool = True,
         variant: str | None = None,
     ) -> None:
         self.path = Path(path)
@@ -58,6 +59,7 @@ class Writer:
         except ValueError:
             self._lib.chronicle_writer_close(self._writer, self._ffi.NULL)
             raise
+        self._lib.chronicle_writer_check_records(self._writer, checked)  # without, a torn page is served as if it were whole
         self._heart = Heart(lambda: self._lib.chronicle_writer_heartbeat(self._writer), heartbeat_s)
 
     @property

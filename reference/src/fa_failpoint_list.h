@@ -118,3 +118,5 @@ FAILPOINT(chronicle_retention_scan, SYSCALL, "retention searches the directory f
 FAILPOINT(chronicle_retention_unlink, SYSCALL, "retention deletes a segment")
 FAILPOINT(chronicle_flush_async, SYSCALL, "an asynchronous flush has the kernel begin to write a segment")
 FAILPOINT(chronicle_lock_look, SYSCALL, "a reader opens writer.lock to see who writes")
+FAILPOINT(chronicle_seek_open, SYSCALL, "a seek opens a segment to see where it begins")
+FAILPOINT(chronicle_seek_pread, SYSCALL, "a seek reads the first header of a segment")

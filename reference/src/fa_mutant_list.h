@@ -103,3 +103,7 @@ MUTANT(chronicle_async_idle, "CHR-22", "an asynchronous flush has nothing writte
 MUTANT(chronicle_lock_unseen, "CHR-24", "a reader does not notice that its writer is gone")
 MUTANT(chronicle_stale_unseen, "CHR-24", "a reader does not notice that its writer's heart stands still")
 MUTANT(chronicle_stamp_falls, "LOG-30", "a timestamp is before that of the record before when the clock is set back")
+MUTANT(chronicle_seek_late, "LOG-31", "a seek lands behind the record that qualifies")
+MUTANT(chronicle_fanin_greedy, "CHR-26", "a fan-in reader takes all it can from the first queue before it looks at another")
+MUTANT(chronicle_fanin_hasty, "CHR-26", "a merge by time goes on when it does not know what comes next in one of its queues")
+MUTANT(chronicle_damage_served, "LOG-27", "a record is handed out although its check says that it is damaged")

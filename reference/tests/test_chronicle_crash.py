@@ -25,7 +25,7 @@ ELSEWHERE = {
     "chronicle_publish_repair", "chronicle_pad_clear", "chronicle_announce", "chronicle_sleep", "chronicle_sleep_many",
     "chronicle_bell_mmap", "chronicle_bell_munmap", "chronicle_lock_look", "chronicle_flush_async", "chronicle_lower", "chronicle_wake",
 }  # fmt: skip
-READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_", "chronicle_retention_")
+READERS = ("chronicle_reader_", "chronicle_readers_", "chronicle_meta_", "chronicle_retention_", "chronicle_seek_")
 POINTS = [
     point.name
     for point in failpoints()

@@ -18,6 +18,7 @@ from fireassay.reference.failpoints import Action
 from fireassay.reference.tests.chronicle_files import assert_consistent, control_of, readable
 from fireassay.reference.tests.mutant_steps import OK, SEGMENT, armed, drained, filled, numbers, reader, shows, writer
 from fireassay.reference.tests.test_chronicle_cold_mutants import SHOWN_BY as COLD
+from fireassay.reference.tests.test_chronicle_read_mutants import SHOWN_BY as READ
 from fireassay.reference.tests.test_chronicle_retention_mutants import SHOWN_BY as KEPT
 from fireassay.reference.tests.test_chronicle_wait_mutants import SHOWN_BY as WAITING
 from fireassay.reference.tests.test_chronicle_write_mutants import SHOWN_BY as WRITTEN
@@ -252,7 +253,7 @@ SHOWN_BY: dict[str, Callable[[Path], str]] = {
 
 def test_every_mutant_of_chronicle_is_shown() -> None:
     """Here, or by the cases of its clause: they are examined with it."""
-    assert {*SHOWN_BY, *WAITING, *KEPT, *WRITTEN, *COLD, *EXAMINED} == {
+    assert {*SHOWN_BY, *WAITING, *KEPT, *WRITTEN, *READ, *COLD, *EXAMINED} == {
         mutant.name for mutant in mutants.mutants() if mutant.name.startswith("chronicle_")
     }
 

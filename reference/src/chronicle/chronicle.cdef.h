@@ -65,6 +65,7 @@ typedef struct chronicle_writer_status {
 } chronicle_writer_status;
 
 int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t segment_size, fa_error *err);
+void chronicle_writer_check_records(chronicle_writer *writer, int checked);
 uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
 int chronicle_writer_append(chronicle_writer *writer, uint16_t type_id, uint16_t flags, const char *payload, size_t length, uint64_t *seq,
                             fa_error *err);
@@ -88,6 +89,8 @@ int chronicle_reader_wait(chronicle_reader *reader, uint64_t timeout_ns, fa_erro
 int chronicle_reader_wait_any(chronicle_reader *const *readers, size_t count, uint64_t timeout_ns, fa_error *err);
 int chronicle_reader_commit(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
 int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t offset, fa_error *err);
+int chronicle_seek_number(chronicle_reader *reader, uint64_t number, uint64_t *granted, fa_error *err);
+int chronicle_seek_time(chronicle_reader *reader, uint64_t timestamp_ns, uint64_t *granted, fa_error *err);
 int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err);
 void chronicle_reader_heartbeat(chronicle_reader *reader);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
@@ -102,6 +105,16 @@ void chronicle_record_gather(const chronicle_record *records, size_t count, void
 
 int chronicle_scan_records(const void *map, uint64_t size, uint32_t segment, uint64_t *offset, chronicle_record *records, size_t limit,
                            size_t *count);
+
+typedef struct chronicle_fanin_source {
+    chronicle_reader *reader;
+    size_t taken;
+    size_t count;
+    chronicle_record records[64];
+} chronicle_fanin_source;
+
+int chronicle_fanin_read(chronicle_fanin_source *const *sources, size_t count, int order, size_t *turn, chronicle_record *records, uint32_t *from,
+                         size_t limit, size_t *got, int *end, size_t *bad, fa_error *err);
 
 typedef struct chronicle_speed {
     uint64_t segment_size;

@@ -45,7 +45,9 @@ int chronicle_inplace_commit(chronicle_writer *writer, size_t length, uint64_t *
                                        .timestamp_ns = chronicle_put_stamp(writer),
                                        .type_id = writer->reserved.type_id,
                                        .flags = writer->reserved.flags};
-    header.reserved = chronicle_record_sum(&header, (unsigned char *)at + CHRONICLE_RECORD_HEADER, length);
+    if (!writer->unchecked) {
+        header.reserved = chronicle_record_sum(&header, (unsigned char *)at + CHRONICLE_RECORD_HEADER, length);
+    }
     if (span < writer->reserved.span && !FA_MUTANT(chronicle_rest_open)) {
         /* Before the record is: whoever reads it finds the way on. The caller may have left anything where that header goes. */
         chronicle_record_pad(writer->segment.map, writer->offset + span, end, writer->next_seq + 1);

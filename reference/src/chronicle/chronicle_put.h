@@ -54,7 +54,9 @@ static inline void chronicle_put(chronicle_writer *writer, uint16_t type_id, uin
         .commit_len = commit, .seq = writer->next_seq, .timestamp_ns = timestamp_ns, .type_id = type_id, .flags = flags};
     chronicle_message_header *at = chronicle_record_at(writer->segment.map, writer->offset);
     chronicle_put_spoil(at, &header);
-    header.reserved = chronicle_record_sum(&header, payload, length);
+    if (__builtin_expect(!writer->unchecked, 1)) {
+        header.reserved = chronicle_record_sum(&header, payload, length);
+    }
     writer->offset += chronicle_record_span(length);
     if (!FA_MUTANT(chronicle_offset_stale)) {
         FA_STORE_RELAXED(chronicle_reserve, &writer->control.block->write_offset, writer->offset); /* a hint, see chronicle_control.h */

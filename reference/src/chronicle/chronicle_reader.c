@@ -143,7 +143,7 @@ static int chronicle_reader_missing(chronicle_reader *reader, uint32_t id, fa_er
     return fa_fail(err, FA_MISSING, 0, "chronicle_reader_read", "SegmentMissing: segment %u has been deleted; go on at the oldest or elsewhere", id);
 }
 
-static int chronicle_reader_move(chronicle_reader *reader, const chronicle_segment *to, uint64_t offset, fa_error *err)
+int chronicle_reader_stand(chronicle_reader *reader, const chronicle_segment *to, uint64_t offset, fa_error *err)
 {
     const int unmapped = chronicle_segment_unmap(&reader->segment, err);
     reader->segment = *to;
@@ -199,7 +199,7 @@ static int chronicle_reader_enter(chronicle_reader *reader, uint32_t id, fa_erro
     if (status != 0) {
         return fa_pass(err, &why);
     }
-    const int unmapped = chronicle_reader_move(reader, &next, CHRONICLE_RECORD_FIRST, err);
+    const int unmapped = chronicle_reader_stand(reader, &next, CHRONICLE_RECORD_FIRST, err);
     return unmapped != 0 ? unmapped : 1;
 }
 
@@ -312,7 +312,7 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
         return fa_fail(err, FA_INVALID, 0, "chronicle_reader_seek", "(%u, %llu) is no place between two records", segment,
                        (unsigned long long)offset);
     }
-    return chronicle_reader_move(reader, &found, offset, err);
+    return chronicle_reader_stand(reader, &found, offset, err);
 }
 
 int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err)

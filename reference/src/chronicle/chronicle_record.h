@@ -126,7 +126,7 @@ static inline int chronicle_record_see(unsigned char *map, uint64_t offset, uint
     if (chronicle_record_span(length) > size - offset) {
         return CHRONICLE_RECORD_BAD;
     }
-    if (at->reserved != 0 && !FA_MUTANT(chronicle_commit_first)) {
+    if (at->reserved != 0 && !FA_MUTANT(chronicle_commit_first) && !FA_MUTANT(chronicle_damage_served)) {
         const chronicle_message_header summed = {.commit_len = *commit, .seq = at->seq, .timestamp_ns = at->timestamp_ns, .type_id = at->type_id, .flags = at->flags};
         if (chronicle_record_sum(&summed, (const unsigned char *)at + CHRONICLE_RECORD_HEADER, at->type_id == CHRONICLE_TYPE_PAD ? 0 : length) !=
             at->reserved) {

@@ -124,6 +124,8 @@ uint64_t chronicle_writer_max_payload(const chronicle_writer *writer)
     return writer->segment_size - CHRONICLE_RECORD_FIRST - CHRONICLE_RECORD_HEADER;
 }
 
+void chronicle_writer_check_records(chronicle_writer *writer, int checked) { writer->unchecked = checked == 0; }
+
 void chronicle_writer_limit(chronicle_writer *writer, const chronicle_limits *limits) { writer->limits = *limits; }
 
 int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *told, size_t room, chronicle_retained *out, fa_error *err)

@@ -43,6 +43,7 @@ typedef struct chronicle_writer {
     uint32_t unsynced; /* the first segment that the next flush has to cover */
     uint32_t notify;
     uint32_t names_unsynced; /* 1: the directory has names that may not be durable */
+    bool unchecked;          /* records carry no check of their own */
     bool in_memory;          /* the queue's files have no device under them */
     chronicle_limits limits;
     uint32_t oldest;     /* segment that is there, as far as this writer knows */
@@ -54,6 +55,9 @@ int chronicle_writer_open(chronicle_writer *writer, const char *path, uint64_t s
 
 /* What an append does first: the record fits into the current segment afterwards, warm, or an error has changed nothing. */
 int chronicle_writer_make_room(chronicle_writer *writer, uint16_t type_id, uint64_t length, fa_error *err) __attribute__((noinline));
+
+/* Whether records carry a check, as they do unless told otherwise: without it a torn page is served as if it were whole. */
+void chronicle_writer_check_records(chronicle_writer *writer, int checked);
 
 uint64_t chronicle_writer_max_payload(const chronicle_writer *writer);
 

@@ -93,6 +93,14 @@ static void read_all(const char *queue, const char *name)
     if (chronicle_reader_open(&reader, queue, name, 0, &err) != 0) {
         return;
     }
+    chronicle_writer_status writer;
+    uint64_t granted;
+    (void)chronicle_status_disconnect(&reader, 1000000000, &err);
+    (void)chronicle_status_writer(&reader, 1000000000, &writer, &err);
+    if (chance(2) == 0) {
+        (void)chronicle_seek_number(&reader, chance(20), &granted, &err);
+        (void)chronicle_seek_time(&reader, (uint64_t)chance(3) << 60, &granted, &err);
+    }
     while (!end && chronicle_reader_read(&reader, records, 8, &count, &end, &err) == 0) {
         for (size_t i = 0; i < count; i++) {
             for (uint32_t k = 0; k < records[i].length; k++) {
@@ -118,7 +126,13 @@ int main(int argc, char **argv)
         damage(queue);
         read_all(queue, "r");
         if (chronicle_writer_open(&writer, queue, SEGMENT, &err) == 0) {
+            chronicle_standing_of told[4];
+            chronicle_retained retained;
             assert(chronicle_writer_append(&writer, 1, 0, "after", 5, &seq, &err) == 0);
+            (void)chronicle_flush_async(&writer, &err);
+            if (chance(4) == 0) {
+                (void)chronicle_writer_retain(&writer, told, 4, &retained, &err);
+            }
             assert(chronicle_writer_close(&writer, &err) == 0);
         }
         read_all(queue, "r");

@@ -1,5 +1,6 @@
 /*
  * One writer and two readers of the queue in the directory given, in threads, over many rolls; then a second writer takes over.
+ * Beside each writer a sidecar deletes what the readers have left, and beats for all of them.
  */
 #include <assert.h>
 #include <pthread.h>
@@ -55,6 +56,7 @@ static void *read_all(void *name)
             assert(records[i].seq == number && records[i].length == length && records[i].type_id == 7);
             assert(length == 0 || memcmp(records[i].payload, expected, length) == 0);
         }
+        chronicle_reader_heartbeat(&reader);
         if (count > 0) {
             assert(chronicle_reader_commit(&reader, records[count - 1].next_segment, records[count - 1].next_offset, &err) == 0);
         }
@@ -68,11 +70,32 @@ static void *read_all(void *name)
     return NULL;
 }
 
+static chronicle_writer *tended;
+
+static void *tend(void *stop)
+{
+    chronicle_retained retained;
+    chronicle_standing_of told[4];
+    fa_error err;
+    while (__atomic_load_n((int *)stop, __ATOMIC_ACQUIRE) == 0) {
+        chronicle_writer_heartbeat(tended);
+        if (chronicle_writer_retain(tended, told, 4, &retained, &err) != 0) {
+            say("retain", &err);
+        }
+        (void)sched_yield();
+    }
+    return NULL;
+}
+
 static void append_some(chronicle_writer *writer, uint64_t to)
 {
     unsigned char payload[512];
     fa_error err;
     uint64_t seq;
+    pthread_t sidecar;
+    int stop = 0;
+    tended = writer;
+    assert(pthread_create(&sidecar, NULL, tend, &stop) == 0);
     while (writer->next_seq < to) {
         const uint64_t number = writer->next_seq;
         const size_t length = fill(payload, number);
@@ -82,9 +105,10 @@ static void append_some(chronicle_writer *writer, uint64_t to)
         assert(seq == number);
         if (number % 512 == 0) {
             assert(chronicle_flush_sync(writer, &err) == 0);
-            chronicle_writer_heartbeat(writer);
         }
     }
+    __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+    assert(pthread_join(sidecar, NULL) == 0);
 }
 
 int main(int argc, char **argv)
