@@ -20,6 +20,6 @@ KILL_RANDOM = Engine(
     kind="kill",
     what="kill −9 of a writer at a drawn instant, again and again, while two readers go on",
     unit="deaths",
-    amounts={"smoke": 4, "quick": 200, "long": 1000},
+    amounts={"smoke": 4, "quick": 200, "long": 600},
     make=_make,
 )
