@@ -7,6 +7,8 @@
 #define FA_ATOMICS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "fa_failpoint.h"
@@ -61,6 +63,13 @@
         memcpy((to), (from), (length));                                                                                \
     } while (0)
 
+/* The same in pieces of 16 bytes as far as 128, so that a checksum can read them back at once; a wider store would hold it up. */
+#define FA_COPY_PIECES(site, to, from, length)                                                                         \
+    do {                                                                                                               \
+        FA_FAILPOINT_HIT(FA_SITE(site));                                                                               \
+        fa_atomics_copy_pieces((to), (from), (length));                                                                \
+    } while (0)
+
 /* For the failpoint machinery itself, whose stores cannot be failpoints. */
 #define FA_BARE_STORE_RELEASE(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELEASE)
 #define FA_BARE_STORE_RELAXED(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELAXED)
@@ -79,6 +88,31 @@ static inline void fa_atomics_cpu_relax(void)
 #else
     __asm__ volatile("" ::: "memory");
 #endif
+}
+
+/* Also where nobody stores to shared memory. Pieces may overlap, and all are read before one is written. */
+static inline __attribute__((always_inline)) void fa_atomics_copy_pieces(void *to, const void *from, size_t length)
+{
+    typedef struct fa_atomics_piece {
+        uint64_t word[4];
+    } fa_atomics_piece;
+    const unsigned char *const source = from;
+    unsigned char *const target = to;
+    if (length < 32 || length > 128) {
+        memcpy(to, from, length);
+        return;
+    }
+    fa_atomics_piece first, last, second, third;
+    memcpy(&first, source, sizeof first);
+    memcpy(&last, source + length - sizeof last, sizeof last);
+    if (length > 64) {
+        memcpy(&second, source + 32, sizeof second);
+        memcpy(&third, source + length - 64, sizeof third);
+        memcpy(target + 32, &second, sizeof second);
+        memcpy(target + length - 64, &third, sizeof third);
+    }
+    memcpy(target, &first, sizeof first);
+    memcpy(target + length - sizeof last, &last, sizeof last);
 }
 
 #endif

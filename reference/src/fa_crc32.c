@@ -58,17 +58,33 @@ FA_CRC32_TARGET static inline __m128i fa_crc32_load(const unsigned char *from)
     return _mm_loadu_si128((const __m128i *)(const void *)from);
 }
 
-/* 128 bits to 32: two folds, then Barrett reduction (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009). */
-FA_CRC32_TARGET static inline uint32_t fa_crc32_reduce(__m128i x, __m128i by_128)
+/*
+ * 96 bits to 32 (Barrett reduction, as in Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009): the multiple of the polynomial
+ * that equals the first 64 is taken off. The factor is their product with the polynomial's inverse modulo x^64.
+ */
+FA_CRC32_TARGET static inline uint32_t fa_crc32_reduce(__m128i x)
 {
-    const __m128i by_64 = _mm_set_epi64x(0, 0x0163cd6124);
-    const __m128i poly = _mm_set_epi64x(0x01f7011641, 0x01db710641);
-    const __m128i mask = _mm_setr_epi32(~0, 0, ~0, 0);
-    x = _mm_xor_si128(_mm_srli_si128(x, 8), _mm_clmulepi64_si128(x, by_128, 0x10));
-    x = _mm_xor_si128(_mm_srli_si128(x, 4), _mm_clmulepi64_si128(_mm_and_si128(x, mask), by_64, 0x00));
-    __m128i quotient = _mm_clmulepi64_si128(_mm_and_si128(x, mask), poly, 0x10);
-    quotient = _mm_clmulepi64_si128(_mm_and_si128(quotient, mask), poly, 0x00);
-    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, quotient), 1);
+    const __m128i poly = _mm_set_epi64x(0x01db710641, (int64_t)0xb4e5b025f7011641);
+    const __m128i factor = _mm_clmulepi64_si128(x, poly, 0x00);
+    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x, _mm_clmulepi64_si128(factor, poly, 0x10)), 2);
+}
+
+/* 128 bits to 96: the first 64 by their distance from the last 64. */
+FA_CRC32_TARGET static inline __m128i fa_crc32_narrow(__m128i x)
+{
+    const __m128i by_64 = _mm_set_epi64x(0, 0x00ccaa009e);
+    return _mm_xor_si128(_mm_srli_si128(x, 8), _mm_clmulepi64_si128(x, by_64, 0x00));
+}
+
+/* 512 bits to 96: each 64 by their distance from the last, all at once, since one after another they would wait for each other. */
+FA_CRC32_TARGET static inline __m128i fa_crc32_join(__m128i x, __m128i y, __m128i z, __m128i w)
+{
+    const __m128i by_x = _mm_set_epi64x(0x003db1ecdc, 0x01c6e41596); /* 384 and 448 bits away */
+    const __m128i by_y = _mm_set_epi64x(0x00f1da05aa, 0x0174359406); /* 256 and 320 */
+    const __m128i by_z = _mm_set_epi64x(0x01751997d0, 0x015a546366); /* 128 and 192 */
+    const __m128i zero = _mm_setzero_si128();
+    const __m128i first = fa_crc32_fold(x, by_x, fa_crc32_fold(y, by_y, zero));
+    return _mm_xor_si128(first, fa_crc32_fold(z, by_z, fa_crc32_narrow(w)));
 }
 
 FA_CRC32_TARGET static uint32_t fa_crc32_pclmul(uint32_t crc, const void *bytes, size_t length)
@@ -89,6 +105,9 @@ FA_CRC32_TARGET static uint32_t fa_crc32_pclmul(uint32_t crc, const void *bytes,
                 z = fa_crc32_fold(z, by_512, fa_crc32_load(next + 32));
                 w = fa_crc32_fold(w, by_512, fa_crc32_load(next + 48));
             }
+            if (length < 16) {
+                return ~fa_crc32_raw_table(fa_crc32_reduce(fa_crc32_join(x, y, z, w)), next, length);
+            }
             x = fa_crc32_fold(x, by_128, y);
             x = fa_crc32_fold(x, by_128, z);
             x = fa_crc32_fold(x, by_128, w);
@@ -99,7 +118,7 @@ FA_CRC32_TARGET static uint32_t fa_crc32_pclmul(uint32_t crc, const void *bytes,
         for (; length >= 16; next += 16, length -= 16) {
             x = fa_crc32_fold(x, by_128, fa_crc32_load(next));
         }
-        crc = fa_crc32_reduce(x, by_128);
+        crc = fa_crc32_reduce(fa_crc32_narrow(x));
     }
     return ~fa_crc32_raw_table(crc, next, length);
 }

@@ -123,3 +123,23 @@ typedef struct ombus_replay { ...; } ombus_replay;
 int ombus_replay_open(ombus_replay *replay, const char *path, uint64_t from, uint64_t to, fa_error *err);
 int ombus_replay_next(ombus_replay *replay, OmBusRecord *records, size_t limit, fa_error *err);
 void ombus_replay_close(ombus_replay *replay);
+
+typedef struct ombus_speed {
+    const char *directory;
+    uint64_t figures;
+    uint64_t batch;
+    uint64_t length;
+    uint64_t group;
+    uint32_t slot_size;
+    uint32_t capacity;
+    uint32_t flags;
+    uint32_t zero_copy;
+    int cpu_near;
+    int cpu_far;
+    uint64_t deadline_ns;
+} ombus_speed;
+
+int ombus_speed_local(const ombus_speed *plan, double *figures, fa_error *err);
+int ombus_speed_across(const ombus_speed *plan, double *figures, fa_error *err);
+int ombus_speed_round_trip(const ombus_speed *plan, double *figures, fa_error *err);
+int ombus_speed_wal(const ombus_speed *plan, double *figures, fa_error *err);

@@ -6,6 +6,7 @@
 #include "ombus/ombus_error.h"
 #include "ombus/ombus_monitor.h"
 #include "ombus/ombus_replay.h"
+#include "ombus/ombus_speed.h"
 #include "ombus/ombus_stream.h"
 #include "ombus/ombus_wal.h"
 

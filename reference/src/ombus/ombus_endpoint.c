@@ -25,18 +25,18 @@ static inline __attribute__((always_inline)) int ombus_endpoint_look(const ombus
         return seq > ep->next + 1 ? OMBUS_LAPPED : OMBUS_NOTHING;
     }
     const uint32_t length = slot->header.payload_len, crc = slot->header.crc32;
-    const unsigned char *payload = slot->payload;
     bool sound = length <= ep->max_payload;
     record->wal_seq = slot->header.wal_seq;
     record->wal_type = slot->header.wal_type;
     record->payload_len = (uint16_t)length;
-    if (sound && !ep->zero_copy) {
-        memcpy(to, payload, length);
-        payload = to;
-    }
-    record->payload = payload;
-    if (sound && ep->crc) {
-        sound = fa_crc32(0, payload, length) == crc || FA_MUTANT(ombus_damage_delivered);
+    record->payload = ep->zero_copy ? slot->payload : to;
+    if (__builtin_expect(sound, 1)) {
+        if (!ep->zero_copy) {
+            fa_atomics_copy_pieces(to, slot->payload, length);
+        }
+        if (ep->crc) { /* of the slot, beside the copying; were the two not alike, seq would tell */
+            sound = fa_crc32(0, slot->payload, length) == crc || FA_MUTANT(ombus_damage_delivered);
+        }
     }
     FA_FENCE_ACQUIRE(); /* pairs with the fence in ombus_stream_put */
     if (FA_LOAD_RELAXED(&slot->header.seq) != seq) {

@@ -12,6 +12,8 @@
 #define OMBUS_STREAM_CAPACITY 4096u
 #define OMBUS_STREAM_SLOT_SIZE 256u
 #define OMBUS_STREAM_CONSUMERS 8u
+#define OMBUS_STREAM_GROUP 32u  /* records of a batch that are published at once */
+#define OMBUS_STREAM_FULL 1     /* internal: a look at the tails is due */
 #define OMBUS_STREAM_LOOK 32u  /* spins from one look at the tails to the next */
 #define OMBUS_STREAM_SPIN 1024u /* spins before the processor is given away at each look */
 
@@ -118,55 +120,96 @@ __attribute__((cold, noinline)) static int ombus_stream_too_large(const ombus_st
                         stream->max_payload);
 }
 
-/* Everything but the new head. A closed stream has no room for any payload, and its limit is 0. */
-static inline __attribute__((always_inline)) int ombus_stream_put(ombus_stream *stream, uint64_t wal_seq, uint8_t wal_type,
-                                                                  const void *payload, size_t length, fa_error *err)
+/* 0: the position `ahead` of the head may be written. A closed stream has no room for any payload, and its limit is 0. */
+static inline __attribute__((always_inline)) int ombus_stream_room(ombus_stream *stream, size_t *length, uint64_t ahead, fa_error *err)
 {
-    if (__builtin_expect(length > stream->max_payload, 0)) {
+    if (__builtin_expect(*length > stream->max_payload, 0)) {
         if (!FA_MUTANT(ombus_large_truncated) || stream->shm.map == NULL) {
-            return ombus_stream_too_large(stream, length, err);
+            return ombus_stream_too_large(stream, *length, err);
         }
-        length = stream->max_payload;
+        *length = stream->max_payload;
     }
-    if (__builtin_expect(stream->head >= stream->limit, 0)) {
-        const int status = stream->shm.map == NULL ? ombus_stream_too_large(stream, length, err) : ombus_stream_wait(stream, err);
-        if (status != 0) {
-            return status;
-        }
+    if (__builtin_expect(stream->head + ahead >= stream->limit, 0)) {
+        return stream->shm.map == NULL ? ombus_stream_too_large(stream, *length, err) : OMBUS_STREAM_FULL;
     }
-    ombus_slot *const slot = ombus_slot_at(stream->slots, stream->head, stream->mask, stream->slot_size);
-    uint64_t *const seq = &slot->header.seq;
+    return 0;
+}
+
+/* The slot's content; it is not published yet. */
+static inline __attribute__((always_inline)) void ombus_stream_fill(const ombus_stream *stream, uint64_t position, uint64_t wal_seq,
+                                                                    uint8_t wal_type, const void *payload, size_t length)
+{
+    ombus_slot *const slot = ombus_slot_at(stream->slots, position, stream->mask, stream->slot_size);
     const uint64_t words[2] = {wal_seq, ombus_slot_word(wal_type, (uint16_t)length, stream->crc ? fa_crc32(0, payload, length) : 0)};
-    FA_STORE_RELAXED(ombus_slot_open, seq, FA_MUTANT(ombus_seq_first) ? stream->head + 1 : 0);
+    FA_STORE_RELAXED(ombus_slot_open, &slot->header.seq, FA_MUTANT(ombus_seq_first) ? position + 1 : 0);
     FA_FENCE_RELEASE(); /* pairs with the fence in ombus_endpoint_look: who copied a byte of what follows sees seq changed */
     if (length != 0) {
-        FA_COPY(ombus_payload, slot->payload, payload, length);
+        FA_COPY_PIECES(ombus_payload, slot->payload, payload, length);
     }
     FA_COPY(ombus_slot_fields, &slot->header.wal_seq, words, sizeof words);
-    FA_STORE_RELEASE(ombus_slot_seq, seq, stream->head + 1); /* pairs with the acquire in ombus_endpoint_look */
-    stream->head++;
-    return 0;
+}
+
+/* Pairs with the acquire in ombus_endpoint_look. */
+static inline __attribute__((always_inline)) void ombus_stream_show(const ombus_stream *stream, uint64_t position)
+{
+    FA_STORE_RELEASE(ombus_slot_seq, &ombus_slot_at(stream->slots, position, stream->mask, stream->slot_size)->header.seq, position + 1);
 }
 
 int ombus_stream_publish(ombus_stream *stream, uint64_t wal_seq, uint8_t wal_type, const void *payload, size_t length, fa_error *err)
 {
-    const int status = ombus_stream_put(stream, wal_seq, wal_type, payload, length, err);
-    if (__builtin_expect(status == 0, 1)) {
+    int status;
+    while ((status = ombus_stream_room(stream, &length, 0, err)) != 0) {
+        if (status != OMBUS_STREAM_FULL || (status = ombus_stream_wait(stream, err)) != 0) {
+            return status;
+        }
+        if (FA_MUTANT(ombus_full_overwrites)) {
+            break;
+        }
+    }
+    ombus_stream_fill(stream, stream->head, wal_seq, wal_type, payload, length);
+    ombus_stream_show(stream, stream->head);
+    stream->head++;
+    ombus_stream_tell_head(stream);
+    return 0;
+}
+
+/*
+ * As many as there is room for, up to a group. The first slot is published last: a consumer that waits for it then finds them all,
+ * and does not meet the producer on every one of their cache lines.
+ */
+static int ombus_stream_publish_group(ombus_stream *stream, const OmBusRecord *records, size_t count, size_t *done, fa_error *err)
+{
+    int status = 0;
+    size_t filled = 0;
+    for (; filled < count && filled < OMBUS_STREAM_GROUP; filled++) {
+        const OmBusRecord *const one = &records[filled];
+        size_t length = one->payload_len;
+        status = ombus_stream_room(stream, &length, filled, err);
+        if (status != 0) {
+            break;
+        }
+        ombus_stream_fill(stream, stream->head + filled, one->wal_seq, one->wal_type, one->payload, length);
+    }
+    for (size_t i = filled; i > 0; i--) {
+        ombus_stream_show(stream, stream->head + i - 1);
+    }
+    if (filled > 0) {
+        stream->head += filled;
         ombus_stream_tell_head(stream);
     }
+    *done += filled;
     return status;
 }
 
 int ombus_stream_publish_batch(ombus_stream *stream, const OmBusRecord *records, size_t count, size_t *done, fa_error *err)
 {
     int status = 0;
-    size_t i = 0;
-    for (; i < count && status == 0; i++) {
-        status = ombus_stream_put(stream, records[i].wal_seq, records[i].wal_type, records[i].payload, records[i].payload_len, err);
-    }
-    *done = status == 0 ? i : i - 1;
-    if (*done > 0) {
-        ombus_stream_tell_head(stream);
+    *done = 0;
+    while (*done < count && status == 0) {
+        status = ombus_stream_publish_group(stream, records + *done, count - *done, done, err);
+        if (status == OMBUS_STREAM_FULL) {
+            status = ombus_stream_wait(stream, err);
+        }
     }
     return status;
 }
