@@ -192,6 +192,13 @@ class Reader:
         self._check(self._lib.chronicle_reader_seek_oldest(self._reader, self._err))
 
     @property
+    def place(self) -> tuple[int, int]:
+        """(segment, offset) where the next read begins: to commit there is to be done with everything before."""
+        segment, offset = self._ffi.new("uint32_t *"), self._ffi.new("uint64_t *")
+        self._lib.chronicle_reader_where(self._reader, segment, offset)
+        return int(segment[0]), int(offset[0])
+
+    @property
     def missing(self) -> bool:
         """Whether what it would read next has been deleted."""
         return bool(self._reader.missing)

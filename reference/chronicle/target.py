@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from fireassay.spec.capability import Capability
 from fireassay.spec.outcomes import ErrorClass, HarnessError, Outcome, TargetError
 from fireassay.spec.ports import AppendResult, CallResult, PortError, ReadBatch, Record, Report, ReportCause, SeekResult
-from fireassay.spec.promises import Promises, SeekBy
+from fireassay.spec.promises import Promises, Protects, Retention, SeekBy
 
 if TYPE_CHECKING:
     from fireassay.reference.chronicle.reader import Batch
@@ -43,13 +43,16 @@ class Refused(TargetError):
 
 
 def make(place: Path, options: Mapping[str, str]) -> "Chronicle":
-    unknown = sorted(set(options) - {"segment_size"})
+    unknown = sorted(set(options) - {"segment_size", "max_segments"})
     if unknown:
-        raise HarnessError(f"target chronicle has no option {unknown[0]!r}; it knows segment_size")
+        raise HarnessError(f"target chronicle has no option {unknown[0]!r}; it knows segment_size and max_segments")
     text = options.get("segment_size", str(DEFAULT_SEGMENT_SIZE))
     if not text.isdecimal() or int(text) % 64 or not 192 <= int(text) <= 1 << 32:
         raise HarnessError(f"target chronicle: segment_size is a multiple of 64 from 192 to 4 GiB, not {text!r}")
-    return Chronicle(place, int(text))
+    bound = options.get("max_segments")
+    if bound is not None and (not bound.isdecimal() or int(bound) < 2):
+        raise HarnessError(f"target chronicle: max_segments is a number from 2 on, not {bound!r}")
+    return Chronicle(place, int(text), None if bound is None else int(bound))
 
 
 def failpoints() -> Sequence[tuple[str, str, str]]:
@@ -79,11 +82,16 @@ class Chronicle:
     name = "chronicle"
     capabilities: Sequence[Capability] = ()
 
-    def __init__(self, place: Path, segment_size: int = DEFAULT_SEGMENT_SIZE) -> None:
-        self.place, self.segment_size = place, segment_size
+    def __init__(self, place: Path, segment_size: int = DEFAULT_SEGMENT_SIZE, max_segments: int | None = None) -> None:
+        """With a bound its writers delete what no live reader needs, and refuse when that is not enough."""
+        self.place, self.segment_size, self.max_segments = place, segment_size, max_segments
         text = resources.files("fireassay.reference.chronicle").joinpath("promises.toml").read_text(encoding="utf-8")
         promised = Promises.from_toml(text, "chronicle/promises.toml")
-        self.promises = dataclasses.replace(promised, bounds=dataclasses.replace(promised.bounds, max_payload=segment_size - OVERHEAD))
+        self.promises = dataclasses.replace(
+            promised,
+            bounds=dataclasses.replace(promised.bounds, max_payload=segment_size - OVERHEAD),
+            retention=promised.retention if max_segments is None else Retention(protects=Protects.LIVE),
+        )
 
     @property
     def digest(self) -> str:
@@ -99,7 +107,7 @@ class Chronicle:
         return found | ({"operate": (command, "chronicle")} if command else {})
 
     def open_writer(self, stream: str) -> "ChronicleWriter":
-        return ChronicleWriter(self._folder(stream), self.segment_size)
+        return ChronicleWriter(self._folder(stream), self.segment_size, self.max_segments)
 
     def open_reader(self, stream: str, name: str, group: str | None = None) -> "ChronicleReader":
         if group is not None:
@@ -131,13 +139,15 @@ class _Port:
 
 
 class ChronicleWriter(_Port):
-    def __init__(self, folder: Path, segment_size: int) -> None:
+    def __init__(self, folder: Path, segment_size: int, max_segments: int | None) -> None:
+        from fireassay.reference.chronicle.limits import Limits
         from fireassay.reference.chronicle.writer import Appended, Writer
         from fireassay.reference.core import CoreError
 
         self._appended, self._core_error = Appended, CoreError
         try:
-            self._writer = Writer(folder, segment_size)
+            limits = Limits(max_segments=max_segments, retain=max_segments is not None)
+            self._writer = Writer(folder, segment_size, limits=limits)
         except CoreError as error:
             # A refused lock has touched nothing. Any other error may have left part of a creation or a recovery behind.
             certain = error.error_class in (ErrorClass.LOCKED, ErrorClass.VERSION, ErrorClass.INVALID)
@@ -182,6 +192,9 @@ class ChronicleReader(_Port):
             self._reader: Reader = Reader(folder, name, local_size=segment_size)
         except CoreError as error:
             raise Refused(error.error_class, str(error)) from error
+        if self._reader.missing:
+            self._reader.close()
+            raise Refused(ErrorClass.MISSING, f"SegmentMissing: what {name} would read next has been deleted")
         self._granted = self._reader.opened_at
         self._delivered = _Delivered(self._granted)
         self._reports: tuple[Report, ...] = ()
@@ -216,7 +229,16 @@ class ChronicleReader(_Port):
         return OK
 
     def seek(self, by: SeekBy, request: int | bytes) -> SeekResult:
-        return SeekResult(outcome=Outcome.FAIL, error=PortError(ErrorClass.UNSUPPORTED, 0, "chronicle does not seek"))
+        if by not in (SeekBy.POSITION, SeekBy.TIME) or not isinstance(request, int):
+            return SeekResult(outcome=Outcome.FAIL, error=PortError(ErrorClass.UNSUPPORTED, 0, "chronicle seeks by position and by time"))
+        if not 0 <= request < 1 << 64:
+            return SeekResult(outcome=Outcome.FAIL, error=PortError(ErrorClass.INVALID, 0, f"{request} is no number of 64 bits"))
+        try:
+            granted = self._reader.seek_number(request) if by is SeekBy.POSITION else self._reader.seek_time(request)
+        except self._core_error as error:
+            return SeekResult(outcome=Outcome.FAIL, error=_said(error))
+        self._delivered = _Delivered(granted, self._reader.place)
+        return SeekResult(outcome=Outcome.OK, granted=granted)
 
     def close(self) -> CallResult:
         try:
@@ -229,9 +251,9 @@ class ChronicleReader(_Port):
 class _Delivered:
     """Where each delivered and uncommitted record ends, so that a commit by number finds its place in the files."""
 
-    def __init__(self, start: int) -> None:
+    def __init__(self, start: int, place: tuple[int, int] = (-1, -1)) -> None:
         self._committed = start
-        self._last = (-1, -1)  # the place of self._committed; unknown before the first commit, and then already stored
+        self._last = place  # of self._committed; unknown before the first commit, and then already stored
         self._seqs, self._segments, self._offsets = array("Q"), array("L"), array("Q")
 
     def add(self, batch: "Batch") -> None:

@@ -11,7 +11,7 @@ from fireassay.reference.chronicle import target
 from fireassay.reference.failpoints import Action
 from fireassay.spec.outcomes import ErrorClass, HarnessError, Outcome
 from fireassay.spec.ports import ReaderPort, Target, WriterPort
-from fireassay.spec.promises import SeekBy
+from fireassay.spec.promises import Pressure, Protects, SeekBy
 
 
 @pytest.fixture
@@ -75,7 +75,9 @@ def test_what_is_refused_is_fail_and_what_is_not_known_is_info(made: target.Chro
         with pytest.raises(target.Refused) as refused:
             made.open_writer("s")
         assert (refused.value.error, refused.value.outcome) == (ErrorClass.LOCKED, Outcome.FAIL)
-        assert reader.seek(SeekBy.POSITION, 0).outcome is Outcome.FAIL
+        for by, request, kind in ((SeekBy.ID, b"x", ErrorClass.UNSUPPORTED), (SeekBy.POSITION, -1, ErrorClass.INVALID)):
+            sought = reader.seek(by, request)
+            assert (sought.outcome, sought.error and sought.error.error) == (Outcome.FAIL, kind)
         writer.close()
         closed = writer.append_batch([b"x"])
         assert (closed.outcome, closed.error and closed.error.error) == (Outcome.FAIL, ErrorClass.CLOSED)
@@ -87,6 +89,41 @@ def test_what_is_refused_is_fail_and_what_is_not_known_is_info(made: target.Chro
         assert refused.value.error is ErrorClass.INVALID
     with pytest.raises(target.Refused, match="no groups"):
         made.open_reader("s", "r", "g")
+
+
+def test_what_is_read_behind_a_seek_is_committed_like_any_other(made: target.Chronicle) -> None:
+    with made.open_writer("s") as writer:
+        writer.append_batch([b"%d" % number for number in range(30)])
+    for sought, commit in ((17, 17), (5, 9), (30, 30), (0, 3)):
+        with made.open_reader("s", "r") as reader:
+            result = reader.seek(SeekBy.POSITION, sought)
+            assert (result.outcome, result.granted) == (Outcome.OK, sought)
+            assert positions(reader) == list(range(sought, 30))
+            assert reader.commit(commit).outcome is Outcome.OK
+        with made.open_reader("s", "r") as reader:
+            assert reader.granted == commit
+            stamp = reader.seek(SeekBy.TIME, 1 << 63)
+            assert (stamp.outcome, stamp.granted, positions(reader)) == (Outcome.OK, 30, [])
+            assert (reader.seek(SeekBy.TIME, 0).granted, reader.seek(SeekBy.POSITION, 31).outcome) == (0, Outcome.FAIL)
+            assert positions(reader) == list(range(30))
+
+
+def test_a_bounded_target_deletes_what_no_live_reader_needs_and_says_so(tmp_path: Path) -> None:
+    bounded = target.make(tmp_path, {"segment_size": "1024", "max_segments": "3"})
+    assert (bounded.promises.retention.protects, bounded.promises.pressure) == (Protects.LIVE, Pressure.REFUSES)
+    with bounded.open_writer("s") as writer:
+        assert writer.append_batch([bytes(100)] * 40).outcome is Outcome.OK
+        with bounded.open_reader("s", "r") as reader:
+            first = reader.granted
+            assert first >= 25
+            full = writer.append_batch([bytes(100)] * 40)
+            assert (full.outcome, full.error and full.error.error) == (Outcome.FAIL, ErrorClass.FULL)
+            assert positions(reader) == list(range(first, 40 + len(full.positions)))
+            assert reader.commit(40 + len(full.positions)).outcome is Outcome.OK
+            assert writer.append_batch([b"x"]).outcome is Outcome.OK
+    for wrong in ("1", "many"):
+        with pytest.raises(HarnessError, match="max_segments"):
+            target.make(tmp_path, {"max_segments": wrong})
 
 
 def test_damage_is_a_failed_read(made: target.Chronicle) -> None:

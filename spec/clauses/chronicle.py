@@ -19,7 +19,14 @@ CLAUSES: tuple[Clause, ...] = (
         why="Two builds whose compilers pad differently cannot read each other's queues, though both believe they follow the format.",
         seed="003 §4.2",
         verified=(Method.LAYOUT, Method.FUZZ),
-        errata=("Erratum: the struct as printed comes to 68 bytes and would be rounded up to 128. Ruling: HEADER_SIZE is 64.",),
+        errata=(
+            "Erratum: the struct as printed comes to 68 bytes and would be rounded up to 128. Ruling: HEADER_SIZE is 64.",
+            (
+                "Ours: reserved holds a check of header and payload that is never 0, as the writer computes it; 0 says that the record "
+                "has none, which a writer may choose record by record. PAD's check covers its header, and its seq is that of the "
+                "record that follows."
+            ),
+        ),
     ),
     Clause(
         id="CHR-02",

@@ -92,6 +92,7 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
 int chronicle_seek_number(chronicle_reader *reader, uint64_t number, uint64_t *granted, fa_error *err);
 int chronicle_seek_time(chronicle_reader *reader, uint64_t timestamp_ns, uint64_t *granted, fa_error *err);
 int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err);
+void chronicle_reader_where(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset);
 void chronicle_reader_heartbeat(chronicle_reader *reader);
 int chronicle_reader_writer_position(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset, fa_error *err);
 int chronicle_status_writer(const chronicle_reader *reader, uint64_t ttl_ns, chronicle_writer_status *out, fa_error *err);

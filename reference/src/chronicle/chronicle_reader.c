@@ -334,6 +334,12 @@ int chronicle_reader_seek_oldest(chronicle_reader *reader, fa_error *err)
     return status;
 }
 
+void chronicle_reader_where(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset)
+{
+    *segment = reader->segment.id;
+    *offset = reader->offset;
+}
+
 void chronicle_reader_heartbeat(chronicle_reader *reader)
 {
     if (reader->meta.map != NULL) {

@@ -62,6 +62,9 @@ int chronicle_reader_seek(chronicle_reader *reader, uint32_t segment, uint64_t o
 /* The next read begins at that place of that segment, which becomes the reader's. For those who have found it. */
 int chronicle_reader_stand(chronicle_reader *reader, const chronicle_segment *to, uint64_t offset, fa_error *err);
 
+/* Where the next read begins: a place to commit. */
+void chronicle_reader_where(const chronicle_reader *reader, uint32_t *segment, uint64_t *offset);
+
 /* Whether what is to be read next has been deleted, as the next read but one may say. */
 int chronicle_reader_gone(const chronicle_reader *reader, bool *gone, fa_error *err);
 
