@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,15 @@ def test_every_mutant_names_a_clause_and_a_fault_and_has_a_test() -> None:
         assert f'"{mutant.name}"' in text or mutant.name in EXAMINED
         assert mutant.clause in clauses.BY_ID
         assert len(mutant.what) > 20
+
+
+def test_every_mutant_is_still_somewhere_in_the_code() -> None:
+    """A line that was written anew may have lost its fault, and then the examination looks for nothing."""
+    root = Path(__file__).resolve().parents[1]
+    sources = [path for pattern in ("src/**/*.[ch]", "**/*.py") for path in root.glob(pattern) if "tests" not in path.parts]
+    text = "".join(path.read_text(encoding="utf-8") for path in sources if path.name != "fa_mutant_list.h")
+    named = set(re.findall(r"FA_MUTANT\((\w+)\)|is_selected\(\"(\w+)\"\)", text))
+    assert {mutant.name for mutant in mutants.mutants()} <= {one or other for one, other in named}
 
 
 def test_a_mutant_nobody_knows_is_refused() -> None:

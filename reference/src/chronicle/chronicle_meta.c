@@ -31,7 +31,8 @@ int chronicle_meta_check_name(const char *name, fa_error *err)
 
 static void chronicle_meta_file(char file[CHRONICLE_META_FILE], const char *name)
 {
-    (void)snprintf(file, CHRONICLE_META_FILE, "%.*s" CHRONICLE_META_SUFFIX, (int)CHRONICLE_META_NAME_MAX, name);
+    (void)snprintf(file, CHRONICLE_META_FILE, "%.*s%s", (int)CHRONICLE_META_NAME_MAX, name,
+                   FA_MUTANT(chronicle_meta_nameless) ? "" : CHRONICLE_META_SUFFIX);
 }
 
 int chronicle_meta_enter(int dirfd, fa_error *err)

@@ -64,7 +64,8 @@ static int chronicle_reader_place(chronicle_reader *reader, int readers, const c
     if (!range.any) {
         return fa_fail(err, FA_MISSING, 0, "chronicle_reader_open", "the queue has no segment");
     }
-    uint32_t segment = resumed ? reader->meta.slot.segment : range.oldest;
+    const uint32_t first = FA_MUTANT(chronicle_reader_newest) ? range.latest : range.oldest;
+    uint32_t segment = resumed ? reader->meta.slot.segment : first;
     uint64_t offset = resumed ? reader->meta.slot.offset : CHRONICLE_RECORD_FIRST;
     if (resumed) {
         chronicle_meta_beat(&reader->meta);
