@@ -51,17 +51,21 @@ def test_the_cases_run_from_the_installed_wheel(built: tuple[Path, Path], tmp_pa
     (site,) = home.glob("lib/python*/site-packages")
     with zipfile.ZipFile(built[1]) as archive:
         archive.extractall(site)
-    (here,) = {path for path in sys.path if path.endswith("site-packages")}
-    (site / "libraries.pth").write_text(f"{here}\n")  # a plain path: its own .pth files, the editable finder among them, are not read
+    (libraries,) = {path for path in sys.path if path.endswith("site-packages")}
+    (site / "libraries.pth").write_text(f"{libraries}\n")  # a plain path: its own .pth files, the editable finder among them, are not read
     program = "import fireassay.spec, sys; sys.exit(not fireassay.spec.__file__.startswith(sys.prefix))"
     python = str(home / "bin" / "python")
     assert subprocess.run([python, "-c", program], cwd=tmp_path, timeout=60).returncode == 0, "the editable tree was imported instead"
-    result = subprocess.run(
-        [python, "-m", "pytest", "--pyargs", "fireassay.conformance", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=200,
+
+    def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        line = [program, "-m", "pytest", "--pyargs", "-q", "-p", "no:cacheprovider", *arguments]
+        return subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=200)
+
+    there, here = (
+        run(python, "--collect-only", "fireassay.conformance"),
+        run(sys.executable, "--collect-only", "fireassay.conformance.cases"),
     )
+    assert there.stdout.count("::") == here.stdout.count("::") > 0, "the wheel holds other cases than the tree"
+    result = run(python, "fireassay.conformance", "--clauses", "CHR-03,CHR-05")  # all of them: tox -e conformance
     assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
     assert " passed" in result.stdout
