@@ -75,6 +75,9 @@
 #define FA_BARE_STORE_RELAXED(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELAXED)
 #define FA_BARE_FETCH_ADD(ptr, value) __atomic_fetch_add((ptr), (value), __ATOMIC_RELAXED)
 
+/* Between the threads of one process, in memory that dies with it: no death leaves anything half done there, so it is no site. */
+#define FA_OWN_STORE_RELAXED(ptr, value) __atomic_store_n((ptr), (value), __ATOMIC_RELAXED)
+
 #define FA_FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define FA_FENCE_RELEASE() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define FA_FENCE_FULL() __atomic_thread_fence(__ATOMIC_SEQ_CST)

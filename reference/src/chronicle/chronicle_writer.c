@@ -140,10 +140,10 @@ int chronicle_writer_retain(chronicle_writer *writer, chronicle_standing_of *tol
         const uint64_t now = chronicle_clock_monotonic_ns(), since = FA_LOAD_RELAXED(&writer->held_since);
         const bool patient = since == 0 || now - since <= writer->limits.ttl_ns;
         status = chronicle_retention_run(writer->dirfd, writer->segment_size, head, offset, &writer->limits, patient, told, room, out, err);
-        FA_BARE_STORE_RELAXED(&writer->held_since, out->busy == 0 ? 0 : since != 0 ? since : now);
+        FA_OWN_STORE_RELAXED(&writer->held_since, out->busy == 0 ? 0 : since != 0 ? since : now);
     }
     if (status == 0 && out->busy == 0) {
-        FA_BARE_STORE_RELAXED(&writer->oldest, out->oldest);
+        FA_OWN_STORE_RELAXED(&writer->oldest, out->oldest);
     }
     return status;
 }
