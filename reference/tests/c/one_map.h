@@ -52,7 +52,7 @@ void *__wrap_mmap(void *at, size_t length, int prot, int flags, int fd, off_t of
         maps[mapped++].map = found;
     }
     assert(pthread_mutex_unlock(&maps_lock) == 0);
-    return found;
+    return (char *)found + offset; /* the first map of a file is of all of it */
 }
 
 int __wrap_munmap(void *at, size_t length)
