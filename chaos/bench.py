@@ -6,11 +6,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fireassay.conformance.run.directory import RunDirectory
-from fireassay.conformance.run.model import FaultEntry, NotRun, TrialEntry
-from fireassay.conformance.trials import Setting, TrialResult
+from fireassay.conformance.run.model import FaultEntry, Mode, NotRun, TargetFacts, TrialEntry
+from fireassay.conformance.targets import load, parse
+from fireassay.conformance.trials import Setting, TrialResult, variant_of_caller
 
-__all__ = ["Bench", "keep"]
+__all__ = ["DEADLINE_S", "EPSILON_NS", "Bench", "begin", "keep"]
 
+DEADLINE_S = 5.0
+EPSILON_NS = 1000
 _SEEDS = 10_000  # trials of one run at most
 
 
@@ -54,6 +57,28 @@ class Bench:
         """Of a trial that broke off no recording is kept: half of a history shows nothing."""
         for path in self.recordings.glob(f"{setting.trial}-*") if setting is not None else ():
             path.unlink()
+
+
+def begin(
+    target: str, ways: tuple[str, ...], *, mode: Mode, seed: int, out: Path | None, scratch: Path, repeat: str
+) -> tuple[RunDirectory, Bench]:
+    """A new run directory for the target, and the bench of its trials. What the caller chose of its builds holds for both."""
+    environment = variant_of_caller()
+    facts = TargetFacts.of(parse(target), load(target, scratch / "looked-at"), environment.get("FIREASSAY_CORE", "release"))
+    deadline_ns = int(DEADLINE_S * 1e9)
+    run = RunDirectory.create(out, target=facts, seed=seed, mode=mode, deadline_ns=deadline_ns, epsilon_ns=EPSILON_NS)
+    bench = Bench(
+        ways=ways,
+        recordings=run.recordings,
+        scratch=scratch,
+        seed=seed,
+        nonce=run.nonce,
+        deadline_s=DEADLINE_S,
+        epsilon_ns=EPSILON_NS,
+        repeat=repeat,
+        environment=environment,
+    )
+    return run, bench
 
 
 def keep(run: RunDirectory, result: TrialResult) -> None:

@@ -9,14 +9,13 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fireassay.chaos.bench import Bench, keep
+from fireassay.chaos.bench import Bench, begin, keep
 from fireassay.conformance.run.directory import RunDirectory
-from fireassay.conformance.run.model import TargetFacts
-from fireassay.conformance.targets import load, parse, small
-from fireassay.conformance.trials import TrialResult, convictions, judge_trials, variant_of_caller
+from fireassay.conformance.targets import load, small
+from fireassay.conformance.trials import TrialResult, convictions, judge_trials
 from fireassay.spec.checks import CheckResult
 from fireassay.spec.outcomes import Verdict
 from fireassay.spec.promises import Promises
@@ -24,8 +23,6 @@ from fireassay.spec.promises import Promises
 __all__ = ["SOUND", "VIOLATED", "Session", "finish", "session"]
 
 SOUND, VIOLATED = "sound", "violated"
-DEADLINE_S = 5.0
-EPSILON_NS = 1000
 _SHOWN = 5
 
 _open: dict[tuple[str, int, str], "Session"] = {}
@@ -44,33 +41,15 @@ class Session:
     @classmethod
     def begin(cls, target: str, seed: int, out: str) -> "Session":
         spec, scratch = small(target), Path(tempfile.mkdtemp(prefix="fireassay-chaos-"))
+        name = os.environ.get("FIREASSAY_EXPERIMENT", "FILE")
+        again = f"fireassay chaos run {shlex.quote(name)} --target {shlex.quote(target)} --seed {seed}"
         try:
-            found = load(spec, scratch / "looked-at")
-            environment = variant_of_caller()
-            facts = TargetFacts.of(parse(target), found, environment.get("FIREASSAY_CORE", "release"))
-            run = RunDirectory.create(
-                Path(out) if out else None,
-                target=facts,
-                seed=seed,
-                mode="quick",
-                deadline_ns=int(DEADLINE_S * 1e9),
-                epsilon_ns=EPSILON_NS,
-            )
+            promises = load(spec, scratch / "looked-at-small").promises
+            run, bench = begin(target, (spec,), mode="quick", seed=seed, out=Path(out) if out else None, scratch=scratch, repeat=again)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
-        bench = Bench(
-            ways=(spec,),
-            recordings=run.recordings,
-            scratch=scratch,
-            seed=seed,
-            nonce=run.nonce,
-            deadline_s=DEADLINE_S,
-            epsilon_ns=EPSILON_NS,
-            repeat=f"fireassay chaos run {os.environ.get('FIREASSAY_EXPERIMENT', 'FILE')} --target {shlex.quote(target)} --seed {seed}",
-            environment=environment,
-        )
-        return cls(run, bench, found.promises)
+        return cls(run, bench, promises)
 
     def keep(self, result: TrialResult) -> None:
         keep(self.run, result)
@@ -82,7 +61,7 @@ class Session:
         fresh = [name for name in names if name not in self._judged]
         self._judged |= judge_trials(self.run.recordings, self.promises, self.bench.deadline_s, only=fresh)
         for verdict, word in ((Verdict.FAIL, VIOLATED), (Verdict.UNKNOWN, "unknown")):
-            bad = {name: tuple(check for check in self._judged.get(name, ()) if check.verdict is verdict) for name in names}
+            bad = {name: tuple(_first(check) for check in self._judged.get(name, ()) if check.verdict is verdict) for name in names}
             if any(bad.values()):
                 return _few(word, convictions(bad))
         silent = [name for name in names if not any(check.verdict is Verdict.PASS for check in self._judged.get(name, ()))]
@@ -127,6 +106,11 @@ def finish(*, whole: bool) -> dict[Path, bool]:
         found[each.run.path] = whole and not each.broken
         each.finish() if found[each.run.path] else each.close()
     return found
+
+
+def _first(check: CheckResult) -> CheckResult:
+    """With one of its witnesses: a sentence for each clause says more than many for the first."""
+    return replace(check, witnesses=check.witnesses[:1])
 
 
 def _few(word: str, sentences: Sequence[str]) -> str:

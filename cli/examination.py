@@ -6,19 +6,17 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from fireassay.chaos.bench import Bench, keep
+from fireassay.chaos.bench import Bench, begin, keep
 from fireassay.chaos.engines import ENGINES, Engine, Mode
 from fireassay.cli.progress import Stages
 from fireassay.conformance.run.cases import run_cases
 from fireassay.conformance.run.directory import RunDirectory
-from fireassay.conformance.run.model import NotRun, TargetFacts
+from fireassay.conformance.run.model import NotRun
 from fireassay.conformance.targets import load, parse, small
-from fireassay.conformance.trials import canary, steady, variant_of_caller
+from fireassay.conformance.trials import canary, steady
 
-__all__ = ["DEADLINE_S", "EPSILON_NS", "Mode", "examine", "served"]
+__all__ = ["Mode", "examine", "served"]
 
-DEADLINE_S = 5.0
-EPSILON_NS = 1000
 FUTILE = 2  # trials in which the target did what nobody asked for
 
 
@@ -40,24 +38,11 @@ AMOUNTS: dict[Mode, Amount] = {
 
 def examine(spec: str, *, mode: Mode, seed: int, out: Path | None, progress: Stages) -> Path:
     """Leaves a finished run directory, or an unfinished one that no judge takes."""
-    parsed, amount = parse(spec), AMOUNTS[mode]
+    amount, again = AMOUNTS[mode], f"fireassay run {shlex.quote(spec)} --mode {mode} --seed {seed}"
     with tempfile.TemporaryDirectory(prefix="fireassay-") as scratch:
-        target = load(spec, Path(scratch) / "looked-at")
-        environment = variant_of_caller()
-        facts = TargetFacts.of(parsed, target, environment.get("FIREASSAY_CORE", "release"))
-        run = RunDirectory.create(out, target=facts, seed=seed, mode=mode, deadline_ns=int(DEADLINE_S * 1e9), epsilon_ns=EPSILON_NS)
+        ways = _ways(small(spec))[: amount.ways]
+        run, bench = begin(spec, ways, mode=mode, seed=seed, out=out, scratch=Path(scratch), repeat=again)
         _cases(run, spec, amount, progress)
-        bench = Bench(
-            ways=_ways(small(spec))[: amount.ways],
-            recordings=run.recordings,
-            scratch=Path(scratch),
-            seed=seed,
-            nonce=run.nonce,
-            deadline_s=DEADLINE_S,
-            epsilon_ns=EPSILON_NS,
-            repeat=f"fireassay run {shlex.quote(spec)} --mode {mode} --seed {seed}",
-            environment=environment,
-        )
         progress.stage("canary: a log that is broken on purpose")
         keep(run, canary(bench.setting(), repeat=bench.repeat))
         if _undisturbed(run, bench, amount.steady, progress):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
-from fireassay.chaos.bench import Bench
+from fireassay.chaos.bench import DEADLINE_S, EPSILON_NS, Bench
 from fireassay.chaos.engines import ENGINES
-from fireassay.cli.examination import DEADLINE_S, EPSILON_NS
 from fireassay.cli.progress import Stages
 from fireassay.conformance.coverage import existing_systems
 from fireassay.conformance.mutation import examine_mutant

@@ -8,7 +8,6 @@ from fireassay.chaos.bench import Bench
 from fireassay.chaos.engines.counting import COUNTER, VICTIM, carrying, planted
 from fireassay.chaos.engines.lives import LOAD, Life, lead
 from fireassay.conformance.trials import Load, Setting, Trial, TrialResult
-from fireassay.conformance.trials.children import Child
 from fireassay.conformance.trials.setting import MAIN_STREAM
 from fireassay.spec.ports import FailpointAction, FailpointControl
 
@@ -96,42 +95,51 @@ class _Scene:
 
 
 @contextmanager
-def _bystanders(trial: Trial, load: Load) -> Iterator[Child]:
-    """A stream that was made, its writer, and two readers that go on while others die."""
+def _bystanders(scene: _Scene, load: Load, paths: Sequence[Path]) -> Iterator[Iterator[tuple[int, Path]]]:
+    """The paths with their numbers; beside them a stream that was made, its writer, and two readers that go on while others die.
+
+    A target that does not get as far is spared the rest, and so is one from which the user of the paths breaks off.
+    """
+    trial = scene.trial
     writer = trial.produce(load=load)
-    trial.wait_for_word(writer, "opened") if load.linger else trial.wait_for_end(writer)
+    ready = trial.wait_for_word(writer, "opened") if load.linger else trial.wait_for_end(writer)
     readers = [trial.read("one"), trial.read("two")]
-    yield writer
+    rest = iter(list(enumerate(paths)))
+    yield rest if ready else iter(())
+    scene.forgo([path for _, path in rest])
     trial.stop([writer])
     trial.recover()
     trial.stop(readers)
 
 
 def _reopened(scene: _Scene, paths: Sequence[Path]) -> None:
-    with _bystanders(scene.trial, LOAD):
-        for number, path in enumerate(paths):
+    with _bystanders(scene, LOAD, paths) as begun:
+        for _, path in begun:
             scene.walk(path)
             if not scene.recover(path, MAIN_STREAM):
-                scene.forgo(paths[number + 1 :])
-                return
+                break
 
 
 def _fresh(scene: _Scene, paths: Sequence[Path]) -> None:
     """All die before any recovers: a stream must be drained after the last death in its trial, and so each is drained once."""
-    with _bystanders(scene.trial, _BYSTANDER):
-        for stream, path in enumerate(paths, MAIN_STREAM + 1):
-            scene.walk(path, stream=stream)
-        for stream, path in enumerate(paths, MAIN_STREAM + 1):
-            scene.recover(path, stream)
+    dead: list[tuple[int, Path]] = []
+    with _bystanders(scene, _BYSTANDER, paths) as begun:
+        for number, path in begun:
+            dead.append((MAIN_STREAM + 1 + number, path))
+            scene.walk(path, stream=dead[-1][0])
+        for stream, path in dead:
+            if not scene.recover(path, stream):
+                break
 
 
 def _readers(scene: _Scene, paths: Sequence[Path]) -> None:
     """Each comes again under its name, and must go on where it stood."""
     trial = scene.trial
-    with _bystanders(trial, _BYSTANDER):
-        for number, path in enumerate(paths):
+    with _bystanders(scene, _BYSTANDER, paths) as begun:
+        for number, path in begun:
             name = f"reader{number}"
             if path.life is Life.OLD_READER:
                 trial.wait_for_end(lead(trial, Life.NEW_READER, name=name, seed=scene.seed))
             scene.walk(path, name=name)
-            trial.wait_for_end(lead(trial, Life.OLD_READER, name=name, seed=scene.seed))
+            if not trial.wait_for_end(lead(trial, Life.OLD_READER, name=name, seed=scene.seed)):
+                break
